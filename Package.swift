@@ -1,0 +1,186 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+]
+
+func cLibrary(_ name: String) -> Target {
+    .systemLibrary(name: name, path: "Shared/CLibraries/\(name)")
+}
+
+func module(_ name: String, _ path: String, _ dependencies: [String]) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: path,
+        swiftSettings: settings
+    )
+}
+
+func shared(_ name: String, _ dependencies: [String]) -> Target {
+    module(name, "Shared/\(name)", dependencies)
+}
+
+func executable(_ name: String, _ path: String, _ dependencies: [String]) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: path,
+        swiftSettings: settings
+    )
+}
+
+/// One service is three modules: Core decides, Service runs, Main starts.
+func service(_ name: String, uses dependencies: [String]) -> [Target] {
+    [
+        module("\(name)Core", "Services/\(name)/Core", ["Contracts"]),
+        module(
+            "\(name)Service",
+            "Services/\(name)/Service",
+            ["\(name)Core", "Contracts", "Loop", "ServiceKit", "Bus"] + dependencies
+        ),
+        executable(
+            "pushbus-\(name.lowercased())",
+            "Services/\(name)/Main",
+            ["\(name)Service", "ServiceKit"]
+        ),
+    ]
+}
+
+/// `PUSHBUS_TEST_ONLY=Storage,Bus` leaves the other test targets out of the build, which keeps
+/// the round trip short while one module is being worked on.
+let onlyTests = Context.environment["PUSHBUS_TEST_ONLY"]?.split(separator: ",").map(String.init)
+
+func tests(_ name: String, _ dependencies: [String]) -> [Target] {
+    if let onlyTests, !onlyTests.contains(name) { return [] }
+    return [
+        .testTarget(
+            name: "\(name)Tests",
+            dependencies: (dependencies + ["TestKit"]).map { .byName(name: $0) },
+            path: "Tests/\(name)Tests",
+            exclude: name == "System" ? ["Interop"] : [],
+            swiftSettings: settings
+        )
+    ]
+}
+
+let package = Package(
+    name: "PushBus",
+    targets: [
+        // C libraries of Debian, each imported by its one wrapper below.
+        ["CLinux", "CZMQ", "COpenSSL", "CNghttp2", "CMHD", "CSQLite", "CCurl", "CMsgpack", "CSodium"]
+            .map(cLibrary),
+        [
+            // Shared, lowest floor first.
+            shared("Contracts", []),
+            shared("Loop", ["CLinux"]),
+            shared("HTTPServer", ["CMHD", "Loop"]),
+            shared("ServiceKit", ["Contracts", "Loop", "HTTPServer"]),
+            shared("ZeroMQ", ["CZMQ", "Loop"]),
+            shared("Bus", ["CMsgpack", "ZeroMQ", "Contracts", "Loop", "ServiceKit"]),
+            shared("Storage", ["CSQLite", "Loop", "ServiceKit"]),
+            shared("TLS", ["COpenSSL"]),
+            shared("HTTP2", ["CNghttp2", "TLS", "Loop"]),
+            shared("HTTPClient", ["CCurl", "Loop"]),
+            shared("PushBusCrypto", ["COpenSSL", "CSodium", "Contracts"]),
+            shared("PushBusDevice", ["Contracts", "PushBusCrypto"]),
+            shared("Topology", ["Contracts", "Loop", "ServiceKit"]),
+        ],
+        service("Registration", uses: ["Storage", "HTTPServer", "PushBusCrypto"]),
+        service("EventIngest", uses: ["Storage", "PushBusCrypto"]),
+        service("Fanout", uses: ["PushBusCrypto"]),
+        service("Delivery", uses: ["Storage", "PushBusCrypto"]),
+        service("Relay", uses: ["HTTPServer", "TLS", "HTTP2", "PushBusCrypto"]),
+        [
+            module(
+                "APNsSimulator",
+                "Tools/apns-simulator/Simulator",
+                ["Contracts", "Loop", "ServiceKit", "TLS", "HTTP2", "HTTPServer", "PushBusCrypto"]
+            ),
+            executable("apns-simulator", "Tools/apns-simulator/Main", ["APNsSimulator", "ServiceKit"]),
+            executable(
+                "phone",
+                "Tools/phone",
+                ["Contracts", "Loop", "ServiceKit", "HTTPClient", "PushBusCrypto", "PushBusDevice"]
+            ),
+            executable(
+                "pushbus",
+                "Tools/pushbus",
+                ["Contracts", "Loop", "ServiceKit", "Bus", "ZeroMQ", "PushBusCrypto", "Topology"]
+            ),
+            executable(
+                "pushbus-bench",
+                "Tests/Benchmarks",
+                [
+                    "Contracts", "Loop", "ServiceKit", "Bus", "TLS", "HTTP2", "Topology", "Storage",
+                    "PushBusCrypto",
+                ]
+            ),
+            module("TestKit", "Tests/Support/TestKit", ["Contracts", "Loop", "ServiceKit"]),
+        ],
+        tests("Contracts", ["Contracts", "Bus"]),
+        tests("Loop", ["Loop"]),
+        tests("ServiceKit", ["Contracts", "Loop", "ServiceKit", "HTTPServer"]),
+        tests("HTTPServer", ["HTTPServer", "HTTPClient", "Loop"]),
+        tests("ZeroMQ", ["ZeroMQ", "Loop"]),
+        tests("Bus", ["Bus", "ZeroMQ", "Contracts", "Loop", "ServiceKit"]),
+        tests("Storage", ["Storage", "Loop", "ServiceKit"]),
+        tests("HTTP2", ["HTTP2", "TLS", "Loop"]),
+        tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
+        tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
+        tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts"]),
+        tests("Topology", ["Topology", "Contracts", "Loop", "ServiceKit"]),
+        tests(
+            "Registration",
+            [
+                "RegistrationCore", "RegistrationService", "Contracts", "Bus", "Storage", "Loop",
+                "ServiceKit", "HTTPServer", "HTTPClient", "PushBusCrypto",
+            ]
+        ),
+        tests(
+            "EventIngest",
+            [
+                "EventIngestCore", "EventIngestService", "Contracts", "Bus", "Storage", "Loop",
+                "ServiceKit", "PushBusCrypto",
+            ]
+        ),
+        tests(
+            "Fanout",
+            ["FanoutCore", "FanoutService", "Contracts", "Bus", "Loop", "ServiceKit", "PushBusCrypto"]
+        ),
+        tests(
+            "Delivery",
+            [
+                "DeliveryCore", "DeliveryService", "Contracts", "Bus", "Storage", "Loop",
+                "ServiceKit", "PushBusCrypto",
+            ]
+        ),
+        tests(
+            "Relay",
+            [
+                "RelayCore", "RelayService", "APNsSimulator", "Contracts", "Bus", "Loop", "ServiceKit",
+                "HTTPServer", "HTTPClient", "TLS", "HTTP2", "PushBusCrypto",
+            ]
+        ),
+        tests(
+            "APNsSimulator",
+            ["APNsSimulator", "HTTP2", "TLS", "HTTPClient", "Loop", "ServiceKit", "PushBusCrypto"]
+        ),
+        tests(
+            "System",
+            [
+                "Topology", "Contracts", "Bus", "ZeroMQ", "Loop", "ServiceKit", "HTTPClient",
+                "PushBusCrypto",
+                "pushbus", "phone", "apns-simulator", "pushbus-registration", "pushbus-eventingest",
+                "pushbus-fanout", "pushbus-delivery", "pushbus-relay",
+            ]
+        ),
+        tests("Tidy", []),
+    ].flatMap(\.self),
+    swiftLanguageModes: [.v6]
+)

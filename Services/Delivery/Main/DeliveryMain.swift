@@ -1,0 +1,4 @@
+@main
+enum DeliveryMain {
+    static func main() {}
+}

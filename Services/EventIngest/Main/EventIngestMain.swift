@@ -1,0 +1,4 @@
+@main
+enum EventIngestMain {
+    static func main() {}
+}

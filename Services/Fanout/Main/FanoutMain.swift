@@ -1,0 +1,4 @@
+@main
+enum FanoutMain {
+    static func main() {}
+}

@@ -1,0 +1,4 @@
+@main
+enum RegistrationMain {
+    static func main() {}
+}

@@ -1,0 +1,4 @@
+@main
+enum RelayMain {
+    static func main() {}
+}

@@ -1,0 +1,4 @@
+@main
+enum SimulatorMain {
+    static func main() {}
+}

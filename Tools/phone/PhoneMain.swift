@@ -1,0 +1,4 @@
+@main
+enum PhoneMain {
+    static func main() {}
+}

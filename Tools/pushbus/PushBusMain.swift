@@ -1,0 +1,4 @@
+@main
+enum PushBusMain {
+    static func main() {}
+}
