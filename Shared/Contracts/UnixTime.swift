@@ -1,0 +1,61 @@
+/// A wall-clock instant in whole seconds since 1970-01-01 UTC, the unit of every `…_at` field.
+package struct UnixSeconds: Hashable, Comparable, Codable, Sendable {
+    package var seconds: Int64
+
+    package init(_ seconds: Int64) { self.seconds = seconds }
+
+    package init(from decoder: any Decoder) throws {
+        seconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(seconds)
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.seconds < right.seconds }
+
+    /// The same instant plus `seconds`, held at the ends of the range instead of overflowing.
+    package func adding(seconds more: Int64) -> Self {
+        let (sum, overflow) = seconds.addingReportingOverflow(more)
+        return Self(overflow ? (more > 0 ? .max : .min) : sum)
+    }
+
+    /// The first millisecond of this second.
+    package var start: UnixMilliseconds {
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return UnixMilliseconds(overflow ? (seconds > 0 ? .max : .min) : product)
+    }
+}
+
+/// A wall-clock instant in milliseconds since 1970-01-01 UTC, the unit of every `…_ms` field.
+package struct UnixMilliseconds: Hashable, Comparable, Codable, Sendable {
+    package var milliseconds: Int64
+
+    package init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    package init(from decoder: any Decoder) throws {
+        milliseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(milliseconds)
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// The same instant plus `milliseconds`, held at the ends of the range.
+    package func adding(milliseconds more: Int64) -> Self {
+        let (sum, overflow) = milliseconds.addingReportingOverflow(more)
+        return Self(overflow ? (more > 0 ? .max : .min) : sum)
+    }
+
+    /// The second this instant lies in, rounded down.
+    package var second: UnixSeconds {
+        let quotient = milliseconds / 1000
+        return UnixSeconds(milliseconds % 1000 < 0 ? quotient - 1 : quotient)
+    }
+}
