@@ -96,3 +96,11 @@ extension Packer {
         }
     }
 }
+
+extension PackedValue {
+    package func counts(_ name: StaticString) throws(ContractViolation) -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for (reason, value) in try required(name).entries() { counts[reason] = try value.integer() }
+        return counts
+    }
+}
