@@ -1,2 +1,14 @@
 #pragma once
 #include <sqlite3.h>
+
+// SQLITE_TRANSIENT is a cast in a macro, which Swift cannot import: these two copy their bytes.
+
+static inline int pushbus_sqlite3_bind_text_copy(
+    sqlite3_stmt *statement, int index, const char *bytes, int count) {
+    return sqlite3_bind_text(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
+static inline int pushbus_sqlite3_bind_blob_copy(
+    sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
+}

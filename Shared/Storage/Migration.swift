@@ -1,0 +1,18 @@
+/// One numbered, forward-only step of a store's schema.
+///
+/// A released migration never changes: its name is recorded in the file, and a file whose record
+/// differs is refused.
+package struct Migration: Sendable {
+    /// Counts from 1 without gaps.
+    package let number: Int
+    /// Short and unique; starts with the store's name, so that a foreign file is recognised.
+    package let name: String
+    /// Statements that run in one transaction.
+    package let statements: [String]
+
+    package init(number: Int, name: String, statements: [String]) {
+        self.number = number
+        self.name = name
+        self.statements = statements
+    }
+}
