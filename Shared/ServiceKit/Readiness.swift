@@ -1,0 +1,69 @@
+import Loop
+
+/// Whether the process can do its work: a set of named conditions that all have to hold.
+package final class Readiness: Sendable {
+    /// How one condition stands.
+    package enum Standing: Hashable, Sendable {
+        case ok
+        /// Not yet or no longer; the reason is one line for the operator.
+        case waiting(String)
+    }
+
+    private struct State {
+        var conditions: [String: Standing] = [:]
+        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var nextID: UInt64 = 0
+
+        var isReady: Bool {
+            conditions.values.allSatisfy { $0 == .ok }
+        }
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    /// Sets a condition; naming it for the first time declares it.
+    package func set(_ name: String, _ standing: Standing) {
+        let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+            state.conditions[name] = standing
+            guard state.isReady else { return [] }
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: true) }
+    }
+
+    /// Whether every declared condition holds.
+    package var isReady: Bool {
+        state.withLock { $0.isReady }
+    }
+
+    /// All conditions, sorted by name.
+    package var conditions: [(name: String, standing: Standing)] {
+        state.withLock { state in
+            state.conditions.sorted { $0.key < $1.key }.map { (name: $0.key, standing: $0.value) }
+        }
+    }
+
+    /// Returns true once every condition holds, false when the task is cancelled before that.
+    package func waitUntilReady() async -> Bool {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Bool? in
+                    if state.isReady { return true }
+                    if Task.isCancelled { return false }
+                    state.waiters[id] = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
+        }
+    }
+}
