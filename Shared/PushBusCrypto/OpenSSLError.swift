@@ -1,0 +1,29 @@
+import COpenSSL
+
+/// Takes the newest entry of this thread's OpenSSL error queue as text and empties the queue.
+func libraryFailure(_ operation: String) -> CryptoError {
+    let code = ERR_peek_last_error()
+    ERR_clear_error()
+    guard code != 0, let reason = ERR_reason_error_string(code) else {
+        return CryptoError(.libraryFailure, "\(operation) failed without a reason from OpenSSL")
+    }
+    return CryptoError(.libraryFailure, "\(operation) failed: \(String(cString: reason))")
+}
+
+/// Throws unless an OpenSSL call reported success (1).
+func check(_ result: Int32, _ operation: @autoclosure () -> String) throws(CryptoError) {
+    if result != 1 { throw libraryFailure(operation()) }
+}
+
+/// Unwraps a pointer that an OpenSSL call returned.
+func check<T>(_ result: T?, _ operation: @autoclosure () -> String) throws(CryptoError) -> T {
+    guard let result else { throw libraryFailure(operation()) }
+    return result
+}
+
+/// Overwrites bytes in a way the compiler does not remove.
+func wipe(_ bytes: inout [UInt8]) {
+    bytes.withUnsafeMutableBytes { buffer in
+        OPENSSL_cleanse(buffer.baseAddress, buffer.count)
+    }
+}
