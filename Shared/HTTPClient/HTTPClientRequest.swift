@@ -1,0 +1,120 @@
+/// One request; every wait and size in it is bounded.
+package struct HTTPClientRequest: Sendable {
+    package var method: String
+    /// An absolute `http` or `https` URL.
+    package var url: String
+    package var headers: [(String, String)]
+    package var body: [UInt8]
+    /// From the call to the last byte of the reply.
+    package var timeout: Duration
+    /// A larger reply ends the request with `replyTooLarge`.
+    package var maximumReplyBytes: Int
+
+    package init(
+        method: String = "GET",
+        url: String,
+        headers: [(String, String)] = [],
+        body: [UInt8] = [],
+        timeout: Duration = .seconds(15),
+        maximumReplyBytes: Int = 1_048_576
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.maximumReplyBytes = maximumReplyBytes
+    }
+}
+
+/// A reply of any status; a redirect is a reply like any other.
+package struct HTTPClientResponse: Sendable {
+    package var status: Int
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+
+    package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The first value of a header; names compare without regard to case.
+    package func header(_ name: String) -> String? {
+        let wanted = name.lowercased()
+        return headers.first { $0.name.lowercased() == wanted }?.value
+    }
+}
+
+/// Why there is no reply. Texts name neither URL nor header nor body.
+package struct HTTPClientError: Error, CustomStringConvertible {
+    package enum Code: String, Sendable {
+        /// The request itself is wrong: URL, scheme, a line break in a header.
+        case invalidRequest
+        case cannotResolve
+        case cannotConnect
+        /// Handshake or certificate verification failed.
+        case tlsFailed
+        case timeout
+        case replyTooLarge
+        case connectionLost
+        case cancelled
+        /// The client was stopped.
+        case stopped
+    }
+
+    package let code: Code
+    /// What happened and what to do about it.
+    package let message: String
+    /// libcurl's result code, 0 when the failure is not from there.
+    package let curlCode: UInt32
+
+    init(_ code: Code, _ message: String, curlCode: UInt32 = 0) {
+        self.code = code
+        self.message = message
+        self.curlCode = curlCode
+    }
+
+    /// Whether the same request may succeed later without any change.
+    package var isRetriable: Bool {
+        switch code {
+        case .cannotResolve, .cannotConnect, .timeout, .connectionLost: true
+        case .invalidRequest, .tlsFailed, .replyTooLarge, .cancelled, .stopped: false
+        }
+    }
+
+    /// Whether the peer may have received the request.
+    package var mayHaveArrived: Bool {
+        switch code {
+        case .timeout, .replyTooLarge, .connectionLost, .cancelled, .stopped: true
+        case .invalidRequest, .cannotResolve, .cannotConnect, .tlsFailed: false
+        }
+    }
+
+    package var description: String { "\(code.rawValue): \(message)" }
+}
+
+/// Settings that all requests of a client share.
+package struct HTTPClientConfiguration: Sendable {
+    /// A PEM file of the only authorities to trust; the system's when nil.
+    package var caFile: String?
+    package var connectTimeout: Duration
+    /// Open connections kept for reuse.
+    package var maximumConnections: Int
+    package var maximumConnectionsPerHost: Int
+    package var userAgent: String
+
+    package init(
+        caFile: String? = nil,
+        connectTimeout: Duration = .seconds(5),
+        maximumConnections: Int = 64,
+        maximumConnectionsPerHost: Int = 32,
+        userAgent: String = "PushBus"
+    ) {
+        self.caFile = caFile
+        self.connectTimeout = connectTimeout
+        self.maximumConnections = maximumConnections
+        self.maximumConnectionsPerHost = maximumConnectionsPerHost
+        self.userAgent = userAgent
+    }
+}
