@@ -1,0 +1,92 @@
+/// Base64 of RFC 4648: the standard alphabet with padding, and the URL alphabet without.
+package enum Base64 {
+    private static let standard = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+    )
+    private static let url = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
+    )
+    private static let padding = UInt8(ascii: "=")
+
+    /// Standard alphabet, padded.
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        String(decoding: encoded(bytes, alphabet: standard, padded: true), as: UTF8.self)
+    }
+
+    /// Standard alphabet, padded, as bytes for a byte writer.
+    package static func encodeBytes(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        encoded(bytes, alphabet: standard, padded: true)
+    }
+
+    /// URL alphabet without padding, as JSON Web Tokens use it (RFC 7515 section 2).
+    package static func encodeURL(_ bytes: some Collection<UInt8>) -> String {
+        String(decoding: encoded(bytes, alphabet: url, padded: false), as: UTF8.self)
+    }
+
+    /// Decodes only the canonical form: right alphabet, full padding, unused bits zero.
+    package static func decode(_ text: String) -> [UInt8]? {
+        var characters = ArraySlice(text.utf8)
+        guard characters.count.isMultiple(of: 4) else { return nil }
+        for _ in 0..<2 where characters.last == padding { characters.removeLast() }
+        return decoded(characters, plus: UInt8(ascii: "+"), slash: UInt8(ascii: "/"))
+    }
+
+    /// Decodes only the canonical URL form without padding.
+    package static func decodeURL(_ text: String) -> [UInt8]? {
+        decoded(ArraySlice(text.utf8), plus: UInt8(ascii: "-"), slash: UInt8(ascii: "_"))
+    }
+
+    private static func encoded(
+        _ bytes: some Collection<UInt8>,
+        alphabet: [UInt8],
+        padded: Bool
+    ) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        var accumulator: UInt32 = 0
+        var held = 0
+        for byte in bytes {
+            accumulator = accumulator << 8 | UInt32(byte)
+            held += 8
+            while held >= 6 {
+                held -= 6
+                text.append(alphabet[Int(accumulator >> UInt32(held) & 63)])
+            }
+        }
+        if held > 0 { text.append(alphabet[Int(accumulator << UInt32(6 - held) & 63)]) }
+        while padded, !text.count.isMultiple(of: 4) { text.append(padding) }
+        return text
+    }
+
+    private static func decoded(
+        _ characters: ArraySlice<UInt8>,
+        plus: UInt8,
+        slash: UInt8
+    ) -> [UInt8]? {
+        guard characters.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(characters.count * 3 / 4)
+        var accumulator: UInt32 = 0
+        var held = 0
+        for character in characters {
+            let value: UInt8
+            switch character {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
+            case plus: value = 62
+            case slash: value = 63
+            default: return nil
+            }
+            accumulator = (accumulator << 6 | UInt32(value)) & 0xfff
+            held += 6
+            if held >= 8 {
+                held -= 8
+                bytes.append(UInt8(truncatingIfNeeded: accumulator >> UInt32(held)))
+            }
+        }
+        // Bits that no byte uses must be zero, or two texts would mean the same bytes.
+        guard accumulator & (1 << UInt32(held) - 1) == 0 else { return nil }
+        return bytes
+    }
+}
