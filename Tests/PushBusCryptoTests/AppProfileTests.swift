@@ -9,8 +9,8 @@ struct AppProfileTests {
         """
 
     @Test("The reference profile is what its file says")
-    func reference() throws {
-        #expect(try AppProfile(parsing: Array(referenceText.utf8)) == .reference)
+    func referenceFile() throws {
+        #expect(try AppProfile(parsing: Array(Self.referenceText.utf8)) == .reference)
     }
 
     @Test(
@@ -21,12 +21,12 @@ struct AppProfileTests {
             (referenceText.replacing("serverbee_envelope", with: "a b"), "/payload_key"),
             (referenceText.replacing("\"label\":\"ServerBee\"", with: "\"label\":1"), "/label"),
             (
-                reference.replacing("\"title\":\"ServerBee\"", with: "\"title\":\"\""),
+                referenceText.replacing("\"title\":\"ServerBee\"", with: "\"title\":\"\""),
                 "/fallback/title"
             ),
             (referenceText.replacing("\"body\"", with: "\"text\""), "/fallback"),
             (
-                reference.replacing("Open ", with: String(repeating: "x", count: 200)),
+                referenceText.replacing("Open ", with: String(repeating: "x", count: 200)),
                 "/fallback/body"
             ),
         ]
