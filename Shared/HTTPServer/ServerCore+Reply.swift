@@ -32,7 +32,6 @@ extension ServerCore {
                 connection.endStream(serial)
             }
             connection.attach(serial, task)
-            lookAgain.withLock { $0 }?()
         }
         return result
     }

@@ -18,8 +18,6 @@ final class ServerCore: Sendable {
     let sourceHeader: String?
     let executor: (any TaskExecutor)?
     let table = Locked(Table())
-    /// Makes the deadline thread look again at once; set while it runs.
-    let lookAgain = Locked<(@Sendable () -> Void)?>(nil)
     /// New requests are refused.
     let stopping = Atomic(false)
     /// Nothing is suspended any more.
@@ -221,12 +219,10 @@ final class ServerCore: Sendable {
         guard let exchange else { return }
         exchange.task?.cancel()
         exchange.stream?.drained?.resume(returning: false)
-        table.withLock { table in
-            if exchange.counted { table.active -= 1 }
-            table.statistics.requests += 1
-        }
         if exchange.admitted { handler.ended(exchange.head) }
         let idle = table.withLock { table -> CheckedContinuation<Void, Never>? in
+            if exchange.counted { table.active -= 1 }
+            table.statistics.requests += 1
             guard table.active == 0 else { return nil }
             let idle = table.idle
             table.idle = nil
@@ -274,7 +270,7 @@ final class ServerCore: Sendable {
             return false
         }
         let length = declaredLength(head) ?? 0
-        return length <= limits.drainBytes
+        return length > 0 && length <= limits.drainBytes
     }
 
     private func source(of head: HTTPRequestHead, _ connection: ServerConnection) -> String {

@@ -1,5 +1,4 @@
 import COpenSSL
-import Contracts
 
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {

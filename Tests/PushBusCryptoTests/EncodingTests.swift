@@ -1,4 +1,3 @@
-import Contracts
 import PushBusCrypto
 import Testing
 

@@ -1,0 +1,456 @@
+import Contracts
+import Loop
+import ServiceKit
+import ZeroMQ
+
+/// The DEALER sockets of one client and its unanswered requests, confined to the loop's thread.
+actor BusClientLink {
+    struct Settings: Sendable {
+        var name: String
+        var source: BusEndpointSource
+        var security: BusSecurity
+        var window: Int
+    }
+
+    /// How often an endpoint file is looked at.
+    private static let refreshInterval = Duration.seconds(1)
+
+    nonisolated private let runtime: BusRuntime
+    let settings: Settings
+    let metrics: BusClientMetrics
+    let log: Log
+    private var peers: [BusPeerSocket] = []
+    private var requests: [String: BusPendingRequest] = [:]
+    private var queue = BusRequestQueue()
+    private var stamp: FileStamp?
+    private var isStopped = false
+    private var turn = 0
+    private var made = 0
+    private var watchers: [Int: CheckedContinuation<Bool, Never>] = [:]
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        runtime.loop.asUnownedSerialExecutor()
+    }
+
+    init(runtime: BusRuntime, settings: Settings, metrics: BusClientMetrics, log: Log) {
+        self.runtime = runtime
+        self.settings = settings
+        self.metrics = metrics
+        self.log = log
+    }
+
+    // MARK: - Peers
+
+    nonisolated func start() {
+        runtime.loop.execute { self.assumeIsolated { $0.connectAll() } }
+    }
+
+    private func connectAll() {
+        switch settings.source {
+        case .fixed(let endpoints): follow(endpoints)
+        case .file: refresh()
+        }
+    }
+
+    /// Reads the endpoint file if it has changed; a bad line is reported and left out.
+    private func refresh() {
+        guard !isStopped, case .file(let path) = settings.source else { return }
+        let found = FileStamp.of(path)
+        if found != stamp {
+            stamp = found
+            if let read = FileStamp.read(path) {
+                stamp = read.stamp
+                follow(endpoints(in: read.text, path))
+            } else {
+                log.warning("bus endpoint file unreadable", ["path": .string(path)])
+            }
+        }
+        runtime.loop.schedule(after: Self.refreshInterval) { [weak self] in
+            self?.assumeIsolated { $0.refresh() }
+        }
+    }
+
+    private func endpoints(in text: String, _ path: String) -> [BusEndpoint] {
+        var endpoints: [BusEndpoint] = []
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            do throws(BusConfigurationError) {
+                for endpoint in try BusEndpoint.list(String(line))
+                where !endpoints.contains(endpoint) {
+                    endpoints.append(endpoint)
+                }
+            } catch {
+                log.error("bus endpoint fault", ["path": .string(path), "fault": .error(error)])
+            }
+        }
+        return endpoints
+    }
+
+    /// Connects to what is new and takes leave of what is gone.
+    private func follow(_ endpoints: [BusEndpoint]) {
+        guard !isStopped else { return }
+        for peer in peers where !endpoints.contains(peer.endpoint) { peer.isRetiring = true }
+        for endpoint in endpoints {
+            if let known = peers.first(where: { $0.endpoint == endpoint }) {
+                known.isRetiring = false
+            } else {
+                connect(endpoint)
+            }
+        }
+        closeRetired()
+        dispatch()
+    }
+
+    private func connect(_ endpoint: BusEndpoint) {
+        do {
+            let curve = try settings.security.clientCurve(endpoint)
+            made += 1
+            let number = made
+            let peer = try BusPeerSocket(
+                endpoint,
+                number: number,
+                runtime: runtime,
+                name: settings.name,
+                options: options(endpoint, curve)
+            )
+            try peer.attach(
+                to: runtime.backend,
+                ready: { [weak self] in
+                    self?.assumeIsolated { $0.ready(number) }
+                },
+                changed: { [weak self] event in
+                    self?.assumeIsolated { $0.changed(number, event) }
+                }
+            )
+            peers.append(peer)
+        } catch {
+            log.error(
+                "bus endpoint unusable",
+                ["endpoint": .string(endpoint.address), "error": .error(error)]
+            )
+        }
+    }
+
+    private func options(_ endpoint: BusEndpoint, _ curve: ZeroMQCurve?) -> ZeroMQSocketOptions {
+        var options = ZeroMQSocketOptions.dealer(window: settings.window, curve: curve)
+        if endpoint.isLocal {
+            // Trying a socket file costs next to nothing, so a restarted neighbour is found soon.
+            options.reconnectMilliseconds = 50
+            options.reconnectMaximumMilliseconds = 500
+        }
+        return options
+    }
+
+    private func closeRetired() {
+        for peer in peers where peer.isRetiring && peer.inFlight == 0 { close(peer) }
+    }
+
+    private func close(_ peer: BusPeerSocket) {
+        peer.close()
+        peers.removeAll { $0 === peer }
+        countConnected()
+    }
+
+    private func changed(_ number: Int, _ event: ZeroMQConnectionEvent) {
+        guard let peer = peers.first(where: { $0.number == number }) else { return }
+        let endpoint = LogValue.string(peer.endpoint.address)
+        switch event {
+        case .connected:
+            peer.isConnected = true
+            peer.complained = false
+            log.info("bus peer connected", ["endpoint": endpoint])
+            for watcher in watchers.values { watcher.resume(returning: true) }
+            watchers = [:]
+        case .disconnected:
+            guard peer.isConnected else { return }
+            peer.isConnected = false
+            log.warning("bus peer lost", ["endpoint": endpoint])
+            receive(peer)
+            lose(peer)
+        case .refusedByKey, .refusedByProtocol:
+            guard !peer.complained else { return }
+            peer.complained = true
+            log.error(
+                "bus peer refused the handshake",
+                [
+                    "endpoint": endpoint,
+                    "reason": event == .refusedByKey
+                        ? "our key is not on its allow-list, or its key is another"
+                        : "it speaks no ZeroMQ or its socket type does not fit",
+                ]
+            )
+        }
+        countConnected()
+    }
+
+    private func countConnected() { metrics.connected.set(Int64(connectedPeers())) }
+
+    func connectedPeers() -> Int { peers.count { $0.isConnected && !$0.isRetiring } }
+
+    func waitUntilConnected() async -> Bool {
+        made += 1
+        let id = made
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if connectedPeers() > 0 || isStopped || Task.isCancelled {
+                    continuation.resume(returning: connectedPeers() > 0)
+                } else {
+                    watchers[id] = continuation
+                }
+            }
+        } onCancel: {
+            runtime.loop.execute {
+                self.assumeIsolated {
+                    $0.watchers.removeValue(forKey: id)?.resume(returning: false)
+                }
+            }
+        }
+    }
+
+    /// Requests given to a connection that is gone get no answer from it any more: those that may
+    /// be sent again go back to the head of the queue, the others end.
+    private func lose(_ peer: BusPeerSocket) {
+        for (id, request) in requests where request.peer === peer {
+            if request.resendEvery != nil {
+                requeue(request)
+            } else {
+                finish(id, .failure(.timeout))
+            }
+        }
+        dispatch()
+    }
+
+    // MARK: - Requests
+
+    /// Sends a request and waits for its one answer.
+    func exchange(
+        id: String,
+        frames: [[UInt8]],
+        timeout: Duration,
+        resendEvery: Duration?
+    ) async -> Result<BusReply, BusFailure> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if isStopped || Task.isCancelled {
+                    continuation.resume(returning: .failure(.stopped))
+                    return
+                }
+                let request = BusPendingRequest(
+                    id: id,
+                    frames: frames,
+                    resendEvery: resendEvery,
+                    receiver: .once(continuation)
+                )
+                add(request, timeout)
+            }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    /// Sends a request whose answers go to `channel` until ``forget(_:)``.
+    func open(id: String, frames: [[UInt8]], timeout: Duration, channel: BusAnswerChannel) {
+        if isStopped {
+            channel.finish()
+            return
+        }
+        let request = BusPendingRequest(
+            id: id,
+            frames: frames,
+            resendEvery: nil,
+            receiver: .stream(channel)
+        )
+        add(request, timeout)
+    }
+
+    /// Ends a stream whose consumer needs no more.
+    nonisolated func forget(_ id: String) {
+        runtime.loop.execute { self.assumeIsolated { $0.drop(id) } }
+    }
+
+    nonisolated private func cancel(_ id: String) {
+        runtime.loop.execute { self.assumeIsolated { $0.finish(id, .failure(.stopped)) } }
+    }
+
+    private func add(_ request: BusPendingRequest, _ timeout: Duration) {
+        requests[request.id] = request
+        let id = request.id
+        request.deadline = runtime.loop.schedule(after: timeout) { [weak self] in
+            self?.assumeIsolated { $0.expire(id) }
+        }
+        queue.append(id)
+        dispatch()
+    }
+
+    private func expire(_ id: String) {
+        guard requests[id] != nil else { return }
+        metrics.timeouts.add()
+        finish(id, .failure(.timeout))
+    }
+
+    private func drop(_ id: String) {
+        guard let request = requests.removeValue(forKey: id) else { return }
+        if request.peer == nil { queue.noteStale { requests[$0] != nil } }
+        release(request)
+        dispatch()
+    }
+
+    private func finish(_ id: String, _ outcome: Result<BusReply, BusFailure>) {
+        guard let request = requests.removeValue(forKey: id) else { return }
+        if request.peer == nil { queue.noteStale { requests[$0] != nil } }
+        release(request)
+        request.receiver.finish(outcome)
+        dispatch()
+    }
+
+    /// Frees the request's place in its peer's window and its timers.
+    private func release(_ request: BusPendingRequest) {
+        request.deadline?.cancel()
+        request.resend?.cancel()
+        leave(request)
+    }
+
+    private func leave(_ request: BusPendingRequest) {
+        guard let peer = request.peer else { return }
+        request.peer = nil
+        peer.inFlight -= 1
+        if peer.isRetiring && peer.inFlight == 0 { close(peer) }
+    }
+
+    private func requeue(_ request: BusPendingRequest) {
+        request.resend?.cancel()
+        leave(request)
+        queue.prepend(request.id)
+    }
+
+    private func resend(_ id: String) {
+        guard let request = requests[id], request.peer != nil else { return }
+        requeue(request)
+        dispatch()
+    }
+
+    /// Gives waiting requests to peers with an open window.
+    private func dispatch() {
+        defer { metrics.waiting.set(Int64(queue.count)) }
+        while let id = queue.first {
+            guard let request = requests[id], request.peer == nil else {
+                queue.removeFirst(isStale: true)
+                continue
+            }
+            guard let peer = choose() else { return }
+            switch send(request, peer) {
+            case .sent:
+                queue.removeFirst(isStale: false)
+                sent(request, peer)
+            case .full, .unreachable:
+                peer.isBlocked = true
+                peer.registration?.wantsWrite = true
+            }
+        }
+    }
+
+    private func send(_ request: BusPendingRequest, _ peer: BusPeerSocket) -> ZeroMQSendOutcome {
+        do throws(ZeroMQError) {
+            return try peer.socket.send(ZeroMQEnvelope(), request.frames)
+        } catch {
+            log.error("bus send failed", ["error": .error(error)])
+            return .full
+        }
+    }
+
+    private func sent(_ request: BusPendingRequest, _ peer: BusPeerSocket) {
+        metrics.sent.add()
+        if request.wasSent { metrics.resent.add() }
+        request.wasSent = true
+        request.peer = peer
+        peer.inFlight += 1
+        guard let interval = request.resendEvery else { return }
+        let id = request.id
+        request.resend = runtime.loop.schedule(after: interval) { [weak self] in
+            self?.assumeIsolated { $0.resend(id) }
+        }
+    }
+
+    /// The peer with an open window and the fewest in flight; equal ones take turns.
+    private func choose() -> BusPeerSocket? {
+        var best: BusPeerSocket?
+        for offset in peers.indices {
+            let peer = peers[(turn + offset) % peers.count]
+            guard !peer.isRetiring, !peer.isBlocked, peer.inFlight < settings.window else {
+                continue
+            }
+            if let known = best, known.rank <= peer.rank { continue }
+            best = peer
+        }
+        turn &+= 1
+        if turn < 0 { turn = 0 }
+        return best
+    }
+
+    // MARK: - Answers
+
+    private func ready(_ number: Int) {
+        guard let peer = peers.first(where: { $0.number == number }) else { return }
+        if peer.isBlocked, let ready = try? peer.socket.readiness(), ready.write {
+            peer.isBlocked = false
+            peer.registration?.wantsWrite = false
+        }
+        receive(peer)
+        dispatch()
+    }
+
+    private func receive(_ peer: BusPeerSocket) {
+        do throws(ZeroMQError) {
+            for _ in 0..<256 {
+                switch try peer.socket.receive(limits: .bus) {
+                case .nothing, .draining: return
+                case .excessive: metrics.malformed.add()
+                case .message(let message): answer(message)
+                }
+            }
+        } catch {
+            log.error("bus receive failed", ["error": .error(error)])
+        }
+    }
+
+    private func answer(_ message: ZeroMQMessage) {
+        guard
+            message.frames.count >= 2,
+            let header = try? BusHeaderCodec.read(message.frames[0]),
+            let id = header.re
+        else {
+            metrics.malformed.add()
+            return
+        }
+        guard let request = requests[id] else {
+            metrics.late.add()
+            return
+        }
+        let reply = BusReply(header: header, body: message.frames[1])
+        switch request.receiver {
+        case .once: finish(id, .success(reply))
+        case .stream(let channel):
+            guard channel.count < BusAnswerChannel.places - 1 else {
+                finish(id, .failure(.malformedAnswer("more answers than anybody takes")))
+                return
+            }
+            _ = channel.trySend(.success(reply))
+        }
+    }
+
+    // MARK: - Stopping
+
+    nonisolated func stop() {
+        runtime.loop.execute { self.assumeIsolated { $0.stopNow() } }
+    }
+
+    private func stopNow() {
+        guard !isStopped else { return }
+        isStopped = true
+        for id in requests.keys { finish(id, .failure(.stopped)) }
+        for peer in peers { peer.close() }
+        peers = []
+        for watcher in watchers.values { watcher.resume(returning: false) }
+        watchers = [:]
+        countConnected()
+    }
+}

@@ -1,0 +1,100 @@
+import Loop
+import ServiceKit
+import Synchronization
+import ZeroMQ
+
+/// The one ZeroMQ context and loop thread of a process; servers and clients live on it.
+package final class BusRuntime: Sendable {
+    package let context: ZeroMQContext
+    package let loop: LoopExecutor
+    package let backend: ZeroMQPollBackend
+    let authenticator: BusAuthenticator
+    private let names = Atomic<Int>(0)
+
+    /// Starts the loop thread.
+    package init(name: String = "bus", log: Log) throws {
+        context = try ZeroMQContext()
+        backend = try ZeroMQPollBackend()
+        loop = try LoopExecutor(name: name, backend: backend)
+        authenticator = BusAuthenticator(
+            loop: loop,
+            backend: backend,
+            context: context,
+            log: log
+        )
+    }
+
+    /// Ends the thread once servers and clients have been stopped; idempotent.
+    package func stop() { loop.stop() }
+
+    deinit { loop.stop() }
+
+    /// A name no other socket of the process has.
+    func uniqueName(_ name: String) -> String {
+        "\(name)-\(names.wrappingAdd(1, ordering: .relaxed).newValue)"
+    }
+}
+
+/// Owns the ZAP handler of the process; made, and thereby bound, before the first CURVE server.
+actor BusAuthenticator {
+    private nonisolated let loop: LoopExecutor
+    private let backend: ZeroMQPollBackend
+    private let context: ZeroMQContext
+    private let log: Log
+    private var handler: ZapHandler?
+    private var failures: [String: @Sendable () -> Void] = [:]
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(loop: LoopExecutor, backend: ZeroMQPollBackend, context: ZeroMQContext, log: Log) {
+        self.loop = loop
+        self.backend = backend
+        self.context = context
+        self.log = log
+    }
+
+    /// From now on answers handshakes of `domain` by `authority`.
+    ///
+    /// `failed` is called if the handler ends unasked: then no new client is let in, and the
+    /// server has to end.
+    func admit(
+        domain: String,
+        authority: BusAuthority,
+        failed: @escaping @Sendable () -> Void
+    ) throws(ZeroMQError) {
+        let handler: ZapHandler
+        if let running = self.handler {
+            handler = running
+        } else {
+            handler = try start()
+        }
+        handler.judge(domain) { key in authority.principal(forKey: key.z85) != nil }
+        failures[domain] = failed
+    }
+
+    /// Lets nobody in to `domain` any more.
+    func release(domain: String) {
+        handler?.judge(domain, nil)
+        failures[domain] = nil
+    }
+
+    private func start() throws(ZeroMQError) -> ZapHandler {
+        let handler = try ZapHandler(context: context, backend: backend)
+        let log = log
+        handler.answered = { domain, accepted in
+            if !accepted { log.warning("bus client refused", ["domain": .string(domain)]) }
+        }
+        handler.failed = { [weak self] error in
+            log.error("bus authentication ended", ["error": .error(error)])
+            self?.assumeIsolated { $0.fail() }
+        }
+        self.handler = handler
+        return handler
+    }
+
+    private func fail() {
+        handler = nil
+        for failed in failures.values { failed() }
+        failures = [:]
+    }
+}

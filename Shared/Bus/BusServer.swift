@@ -1,0 +1,108 @@
+import Contracts
+import Loop
+import ServiceKit
+import ZeroMQ
+
+/// Binds one endpoint and answers the requests that come to it.
+///
+/// The socket lives on the runtime's loop thread, handlers run in tasks of `run`'s group. Nothing
+/// is read while `inFlight` requests are being worked on, so peers feel backpressure.
+package final class BusServer: Service {
+    package let name: String
+    private let runtime: BusRuntime
+    private let link: BusServerLink
+    private let dispatcher: BusDispatcher
+    private let standing = Locked(Standing())
+
+    private struct Standing {
+        var endpoint: BusEndpoint?
+        var ended = false
+        var waiters: [CheckedContinuation<BusEndpoint?, Never>] = []
+    }
+
+    /// Checks the settings; throws when tcp would be open to anybody. Binding happens in `run`.
+    package init(
+        runtime: BusRuntime,
+        name: String,
+        endpoint: BusEndpoint,
+        security: BusSecurity = .trustedDirectory,
+        routes: BusRoutes,
+        inFlight: Int = 64,
+        metrics: Metrics,
+        log: Log,
+        random: RandomSource = .system
+    ) throws(BusConfigurationError) {
+        self.name = name
+        self.runtime = runtime
+        let log = log.with(["server": .string(name)])
+        let curve = try security.serverCurve(endpoint)
+        let counters = BusServerMetrics(metrics, server: name)
+        dispatcher = BusDispatcher(
+            routes: routes,
+            authority: curve?.authority,
+            metrics: counters,
+            log: log,
+            random: random
+        )
+        link = BusServerLink(
+            runtime: runtime,
+            settings: .init(
+                endpoint: endpoint,
+                curve: curve.map { ($0.keys, $0.authority, runtime.uniqueName(name)) },
+                inFlight: max(1, inFlight)
+            ),
+            dispatcher: dispatcher,
+            metrics: counters,
+            log: log
+        )
+    }
+
+    /// Binds, answers until `stop`, then finishes what is in flight and unbinds.
+    ///
+    /// Throws when the endpoint cannot be bound ("already running") or when authentication of the
+    /// process has failed.
+    package func run(until stop: StopSignal) async throws {
+        do {
+            settle(try await link.open())
+        } catch {
+            settle(nil)
+            await link.close()
+            throw error
+        }
+        let registration = stop.onTrigger { [link] in link.endIntake() }
+        await withDiscardingTaskGroup { group in
+            while case let batch = await link.incoming.nextBatch(max: 64), !batch.isEmpty {
+                for message in batch {
+                    group.addTask { [link, dispatcher] in
+                        let answer = await dispatcher.respond(to: message, link)
+                        link.finish(message.envelope, answer)
+                    }
+                }
+            }
+        }
+        stop.remove(registration)
+        if let failure = await link.close() { throw failure }
+    }
+
+    /// The endpoint in use, with the real port, once bound; nil when binding failed.
+    package func bound() async -> BusEndpoint? {
+        await withCheckedContinuation { continuation in
+            let answer = standing.withLock { standing -> BusEndpoint?? in
+                if standing.endpoint != nil || standing.ended { return .some(standing.endpoint) }
+                standing.waiters.append(continuation)
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    private func settle(_ endpoint: BusEndpoint?) {
+        let waiters = standing.withLock { standing in
+            standing.endpoint = endpoint
+            standing.ended = true
+            defer { standing.waiters = [] }
+            return standing.waiters
+        }
+        for waiter in waiters { waiter.resume(returning: endpoint) }
+    }
+}
