@@ -130,7 +130,7 @@ let package = Package(
         tests("ZeroMQ", ["ZeroMQ", "Loop"]),
         tests("Bus", ["Bus", "ZeroMQ", "Contracts", "Loop", "ServiceKit"]),
         tests("Storage", ["Storage", "Loop", "ServiceKit"]),
-        tests("HTTP2", ["HTTP2", "TLS", "Loop"]),
+        tests("HTTP2", ["HTTP2", "TLS", "Loop", "PushBusCrypto"]),
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
         tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts"]),

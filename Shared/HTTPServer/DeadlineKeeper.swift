@@ -21,11 +21,18 @@ actor DeadlineKeeper {
     }
 
     func start() {
+        let loop = loop
+        core.lookAgain.withLock { lookAgain in
+            lookAgain = { [weak self] in
+                loop.execute { [weak self] in self?.assumeIsolated { $0.sweep() } }
+            }
+        }
         sweep()
     }
 
     private func sweep() {
         guard !halted else { return }
+        timer?.cancel()
         let now = Deadline.now
         var next = Deadline.after(core.limits.shortest)
         for connection in core.table.withLock({ Array($0.connections.values) }) {
@@ -53,6 +60,7 @@ actor DeadlineKeeper {
     /// Ends the daemon on this thread, which may block until its thread has ended.
     func halt(_ daemon: DaemonHandle) {
         halted = true
+        core.lookAgain.withLock { $0 = nil }
         timer?.cancel()
         timer = nil
         MHD_stop_daemon(daemon.pointer)

@@ -32,6 +32,7 @@ extension ServerCore {
                 connection.endStream(serial)
             }
             connection.attach(serial, task)
+            lookAgain.withLock { $0 }?()
         }
         return result
     }

@@ -18,6 +18,8 @@ final class ServerCore: Sendable {
     let sourceHeader: String?
     let executor: (any TaskExecutor)?
     let table = Locked(Table())
+    /// Makes the deadline thread look again at once; set while it runs.
+    let lookAgain = Locked<(@Sendable () -> Void)?>(nil)
     /// New requests are refused.
     let stopping = Atomic(false)
     /// Nothing is suspended any more.
@@ -219,10 +221,12 @@ final class ServerCore: Sendable {
         guard let exchange else { return }
         exchange.task?.cancel()
         exchange.stream?.drained?.resume(returning: false)
-        if exchange.admitted { handler.ended(exchange.head) }
-        let idle = table.withLock { table -> CheckedContinuation<Void, Never>? in
+        table.withLock { table in
             if exchange.counted { table.active -= 1 }
             table.statistics.requests += 1
+        }
+        if exchange.admitted { handler.ended(exchange.head) }
+        let idle = table.withLock { table -> CheckedContinuation<Void, Never>? in
             guard table.active == 0 else { return nil }
             let idle = table.idle
             table.idle = nil
@@ -270,7 +274,7 @@ final class ServerCore: Sendable {
             return false
         }
         let length = declaredLength(head) ?? 0
-        return length > 0 && length <= limits.drainBytes
+        return length <= limits.drainBytes
     }
 
     private func source(of head: HTTPRequestHead, _ connection: ServerConnection) -> String {

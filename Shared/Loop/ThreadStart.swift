@@ -34,3 +34,14 @@ private func threadEntry(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRa
     start.body()
     return nil
 }
+
+/// A thread nobody waits for.
+package enum DetachedThread {
+    /// Runs the closure once on a new thread; for waits that last as long as the process.
+    package static func start(
+        name: String,
+        _ body: @escaping @Sendable () -> Void
+    ) throws(SystemCallError) {
+        pthread_detach(try startThread(name: name, body))
+    }
+}

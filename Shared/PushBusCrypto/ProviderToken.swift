@@ -1,3 +1,5 @@
+import Contracts
+
 /// The JSON Web Token by which a provider signs in to APNs (Apple's page "Establishing a
 /// token-based connection to APNs").
 package struct ProviderToken: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import COpenSSL
+import Contracts
 
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {

@@ -1,3 +1,4 @@
+import Contracts
 import PushBusCrypto
 import Testing
 

@@ -1,0 +1,45 @@
+import Contracts
+
+/// What an admitted event becomes: one logical notification, before anybody knows for whom.
+package struct Notification: Hashable, Sendable {
+    package var eventID: EventID
+    package var content: NotificationContent
+    package var audience: Audience
+    /// The notification that must be fanned out or expired before this one is handed out.
+    package var after: EventID?
+    /// Whether it opens a cycle that stays known until the notification that names it in `after`
+    /// has come, however long that takes.
+    package var opensCycle = false
+
+    package var category: Category { content.category }
+}
+
+extension Notification {
+    /// The notification a happening asks for.
+    package init(
+        _ happening: Happening,
+        identity: EventIdentity
+    ) throws(ContractViolation) {
+        switch happening {
+        case .alert(let alert):
+            eventID = try identity.eventID(alertKey: alert.key, status: alert.status)
+            content = .alert(
+                AlertContent(
+                    alertKey: alert.key,
+                    status: alert.status,
+                    ruleName: alert.data.ruleName,
+                    serverName: alert.data.serverName
+                )
+            )
+            audience = .everyone
+            switch alert.status {
+            case .firing: opensCycle = true
+            case .resolved: after = try identity.eventID(alertKey: alert.key, status: .firing)
+            }
+        case .test(let test):
+            eventID = test.eventID
+            content = .test
+            audience = Audience(installationID: test.installationID)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import CNghttp2
+
+/// Lays header fields out in one reused piece of memory in the form nghttp2 takes.
+///
+/// nghttp2 copies what it is given, except the fields added as lasting ones, which stay in place
+/// as long as the encoder.
+final class HTTP2HeaderEncoder {
+    /// Most fields of one request, lasting ones included.
+    static let maximumFields = 64
+    /// Most bytes of names and values of one request without the lasting ones.
+    static let maximumBytes = 32_768
+
+    let fields: UnsafeMutablePointer<nghttp2_nv>
+    private(set) var count = 0
+    private let lastingCount: Int
+    private var lasting: [UnsafeMutablePointer<UInt8>] = []
+    private let scratch: UnsafeMutablePointer<UInt8>
+    private var used = 0
+
+    /// Lasting fields come first in every block; `:method` and `:path` are written before them.
+    init(lasting fieldsToKeep: [HTTP2Field]) {
+        fields = .allocate(capacity: Self.maximumFields)
+        fields.initialize(repeating: nghttp2_nv(), count: Self.maximumFields)
+        scratch = .allocate(capacity: Self.maximumBytes)
+        var index = 0
+        for field in fieldsToKeep.prefix(Self.maximumFields - 16) {
+            let name = Array(field.name.utf8)
+            let value = Array(field.value.utf8)
+            let memory = UnsafeMutablePointer<UInt8>.allocate(
+                capacity: name.count + value.count + 1
+            )
+            memory.update(from: name, count: name.count)
+            (memory + name.count).update(from: value, count: value.count)
+            var flags =
+                NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+            if field.indexing == .none { flags |= NGHTTP2_NV_FLAG_NO_INDEX.rawValue }
+            fields[index] = nghttp2_nv(
+                name: memory,
+                value: memory + name.count,
+                namelen: name.count,
+                valuelen: value.count,
+                flags: UInt8(flags)
+            )
+            lasting.append(memory)
+            index += 1
+        }
+        lastingCount = index
+        count = index
+    }
+
+    deinit {
+        for memory in lasting { memory.deallocate() }
+        scratch.deallocate()
+        fields.deallocate()
+    }
+
+    /// Forgets the fields of the block before.
+    func restart() {
+        count = lastingCount
+        used = 0
+    }
+
+    /// Adds a field; false when the block is full.
+    func add(_ name: String, _ value: String, _ indexing: HTTP2Field.Indexing) -> Bool {
+        guard count < Self.maximumFields else { return false }
+        let nameStart = used
+        guard copy(name) else { return false }
+        let valueStart = used
+        guard copy(value) else { return false }
+        fields[count] = nghttp2_nv(
+            name: scratch + nameStart,
+            value: scratch + valueStart,
+            namelen: valueStart - nameStart,
+            valuelen: used - valueStart,
+            flags: indexing == .none ? UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) : 0
+        )
+        count += 1
+        return true
+    }
+
+    private func copy(_ text: String) -> Bool {
+        let length = text.utf8.count
+        guard used + length <= Self.maximumBytes else { return false }
+        let target = scratch + used
+        let isContiguous: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            if let base = bytes.baseAddress { target.update(from: base, count: bytes.count) }
+        }
+        if isContiguous == nil {
+            for (offset, byte) in text.utf8.enumerated() { target[offset] = byte }
+        }
+        used += length
+        return true
+    }
+}

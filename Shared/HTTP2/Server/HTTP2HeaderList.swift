@@ -1,0 +1,72 @@
+/// The header fields of a received request, pseudo fields included, in one piece of memory.
+package struct HTTP2HeaderList: Sendable {
+    private struct Entry {
+        var nameEnd: Int32
+        var valueEnd: Int32
+    }
+
+    private var bytes: [UInt8] = []
+    private var entries: [Entry] = []
+
+    /// Value of the first field of that lowercase name, decoded as UTF-8.
+    package subscript(_ name: String) -> String? {
+        withBytes(of: name) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Lends the bytes of the first field of that lowercase name.
+    package func withBytes<Result>(
+        of name: String,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result? {
+        var name = name
+        return name.withUTF8 { wanted in
+            bytes.withUnsafeBufferPointer { all in
+                var start = 0
+                for entry in entries {
+                    let nameEnd = Int(entry.nameEnd)
+                    let end = Int(entry.valueEnd)
+                    if nameEnd - start == wanted.count,
+                        all[start..<nameEnd].elementsEqual(wanted)
+                    {
+                        return body(UnsafeBufferPointer(rebasing: all[nameEnd..<end]))
+                    }
+                    start = end
+                }
+                return nil
+            }
+        }
+    }
+
+    /// How many fields bear that lowercase name.
+    package func count(of name: String) -> Int {
+        var found = 0
+        for field in fields where field.name == name { found += 1 }
+        return found
+    }
+
+    /// All fields in the order they came.
+    package var fields: [(name: String, value: String)] {
+        var start = 0
+        return entries.map { entry in
+            let nameEnd = Int(entry.nameEnd)
+            let end = Int(entry.valueEnd)
+            defer { start = end }
+            return (
+                String(decoding: bytes[start..<nameEnd], as: UTF8.self),
+                String(decoding: bytes[nameEnd..<end], as: UTF8.self)
+            )
+        }
+    }
+
+    mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+        bytes.append(contentsOf: name)
+        let nameEnd = Int32(bytes.count)
+        bytes.append(contentsOf: value)
+        entries.append(Entry(nameEnd: nameEnd, valueEnd: Int32(bytes.count)))
+    }
+
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,233 @@
+import CNghttp2
+import Glibc
+
+/// The server's end of HTTP/2 as a state machine over bytes: nghttp2 plus one slot per stream.
+///
+/// It does no I/O. Complete requests go to `onRequest` from within nghttp2, where submitting is
+/// allowed and ending the session is not. Loop thread only.
+final class HTTP2ServerSession {
+    struct Slot {
+        var request = HTTP2ServerRequest(stream: 0)
+        var answer: [UInt8] = []
+        var answerOffset = 0
+        var frameBytes = Int.max
+        var leavesOpen = false
+        var isActive = false
+    }
+
+    let settings: HTTP2ServerSettings
+    let counts = HTTP2ByteCounts()
+    private(set) var pointer: OpaquePointer
+    private(set) var slots: UnsafeMutablePointer<Slot>
+    private var slotCount = 64
+    private var free: [Int]
+    private let encoder = HTTP2HeaderEncoder(lasting: [])
+    var pingsReceived = 0
+    /// Sent when the PING behind a shutdown notice is answered.
+    var pendingGoAway: (debugData: [UInt8], ping: UInt64)?
+    var onRequest: ((UnsafePointer<HTTP2ServerRequest>) -> Void)?
+    private(set) var activeCount = 0
+
+    init(_ settings: HTTP2ServerSettings) throws(HTTP2Closure) {
+        self.settings = settings
+        pointer = try Self.makeSession(settings)
+        slots = .allocate(capacity: slotCount)
+        slots.initialize(repeating: Slot(), count: slotCount)
+        free = (0..<slotCount).reversed()
+        nghttp2_session_set_user_data(pointer, Unmanaged.passUnretained(self).toOpaque())
+        var entries = [
+            entry(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindowBytes)
+        ]
+        if let limit = settings.maximumConcurrentStreams {
+            entries.append(entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limit))
+        }
+        if let limit = settings.maximumHeaderListBytes {
+            entries.append(entry(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limit))
+        }
+        submit(entries)
+        nghttp2_session_set_local_window_size(
+            pointer,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            0,
+            settings.connectionWindowBytes
+        )
+    }
+
+    deinit {
+        nghttp2_session_del(pointer)
+        slots.deinitialize(count: slotCount)
+        slots.deallocate()
+    }
+
+    private static func makeSession(
+        _ settings: HTTP2ServerSettings
+    ) throws(HTTP2Closure) -> OpaquePointer {
+        var option: OpaquePointer?
+        guard nghttp2_option_new(&option) == 0, let option else {
+            throw .protocolViolation("out of memory")
+        }
+        defer { nghttp2_option_del(option) }
+        nghttp2_option_set_no_closed_streams(option, 1)
+        nghttp2_option_set_stream_reset_rate_limit(
+            option,
+            settings.resetBurst,
+            settings.resetsPerSecond
+        )
+        guard let callbacks = makeServerCallbacks() else {
+            throw .protocolViolation("out of memory")
+        }
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        var pointer: OpaquePointer?
+        let code = nghttp2_session_server_new2(&pointer, callbacks, nil, option)
+        guard code == 0, let pointer else { throw .protocolViolation("out of memory") }
+        return pointer
+    }
+
+    /// Nothing is left to read or to write: the connection is over.
+    var isFinished: Bool {
+        nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
+    }
+
+    /// Frames that wait for the peer to read.
+    var queuedFrames: Int { Int(nghttp2_session_get_outbound_queue_size(pointer)) }
+
+    // MARK: Streams
+
+    func open(_ stream: Int32) {
+        if free.isEmpty { grow() }
+        guard let index = free.popLast() else { return }
+        slots[index].isActive = true
+        slots[index].request.stream = stream
+        activeCount += 1
+        nghttp2_session_set_stream_user_data(
+            pointer,
+            stream,
+            UnsafeMutableRawPointer(bitPattern: index + 1)
+        )
+    }
+
+    func close(_ index: Int) {
+        guard slots[index].isActive else { return }
+        slots[index].isActive = false
+        slots[index].request.headers.removeAll()
+        slots[index].request.body.removeAll(keepingCapacity: true)
+        slots[index].request.bodyBytes = 0
+        slots[index].request.isComplete = false
+        slots[index].answer = []
+        slots[index].answerOffset = 0
+        free.append(index)
+        activeCount -= 1
+    }
+
+    private func grow() {
+        let larger = UnsafeMutablePointer<Slot>.allocate(capacity: slotCount * 2)
+        larger.moveInitialize(from: slots, count: slotCount)
+        (larger + slotCount).initialize(repeating: Slot(), count: slotCount)
+        slots.deallocate()
+        slots = larger
+        free.append(contentsOf: (slotCount..<slotCount * 2).reversed())
+        slotCount *= 2
+    }
+
+    /// Slot of an open stream, -1 if there is none.
+    func slot(of stream: Int32) -> Int {
+        Int(bitPattern: nghttp2_session_get_stream_user_data(pointer, stream)) - 1
+    }
+
+    // MARK: Answers
+
+    /// Queues an answer; false when the stream is gone or was answered already.
+    func respond(_ stream: Int32, _ response: HTTP2ServerResponse) -> Bool {
+        let index = slot(of: stream)
+        guard index >= 0 else { return false }
+        encoder.restart()
+        guard encoder.add(":status", Self.text(of: response.status), .automatic) else {
+            return false
+        }
+        for field in response.headers
+        where !encoder.add(field.name, field.value, field.indexing) { return false }
+        slots[index].answer = response.body
+        slots[index].answerOffset = 0
+        slots[index].frameBytes = max(1, response.frameBytes ?? .max)
+        slots[index].leavesOpen = response.leavesOpen
+        var provider = nghttp2_data_provider()
+        provider.source.fd = Int32(index)
+        provider.read_callback = readServerBody
+        let hasBody = !response.body.isEmpty || response.leavesOpen
+        let code = withUnsafePointer(to: provider) { provider in
+            nghttp2_submit_response(
+                pointer,
+                stream,
+                encoder.fields,
+                encoder.count,
+                hasBody ? provider : nil
+            )
+        }
+        return code == 0
+    }
+
+    private static func text(of status: Int) -> String {
+        switch status {
+        case 200: "200"
+        case 400: "400"
+        case 410: "410"
+        default: String(status)
+        }
+    }
+
+    /// Resets a stream; false when it is gone.
+    func reset(_ stream: Int32, _ code: HTTP2ErrorCode) -> Bool {
+        guard slot(of: stream) >= 0 else { return false }
+        return nghttp2_submit_rst_stream(
+            pointer,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            stream,
+            code.rawValue
+        ) == 0
+    }
+
+    // MARK: The connection
+
+    func submitLimit(_ maximumConcurrentStreams: UInt32) {
+        submit([entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maximumConcurrentStreams)])
+    }
+
+    func submitStreamWindow(_ bytes: UInt32) {
+        submit([entry(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, bytes)])
+    }
+
+    private func submit(_ entries: [nghttp2_settings_entry]) {
+        nghttp2_submit_settings(
+            pointer,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            entries,
+            entries.count
+        )
+    }
+
+    private func entry(_ id: nghttp2_settings_id, _ value: UInt32) -> nghttp2_settings_entry {
+        nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: value)
+    }
+
+    /// Announces the end (RFC 9113 section 6.8) and names the last stream a round trip later.
+    func shutDownGracefully(debugData: [UInt8]) {
+        guard pendingGoAway == nil else { return }
+        nghttp2_submit_shutdown_notice(pointer)
+        let number: UInt64 = 0x676f_6177_6179_0001
+        pendingGoAway = (debugData, number)
+        var bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
+        nghttp2_submit_ping(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), &bytes)
+    }
+
+    /// Queues a GOAWAY; nil means the last stream that was received.
+    func goAway(lastStream: Int32?, code: HTTP2ErrorCode, debugData: [UInt8]) {
+        nghttp2_submit_goaway(
+            pointer,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            lastStream ?? nghttp2_session_get_last_proc_stream_id(pointer),
+            code.rawValue,
+            debugData,
+            debugData.count
+        )
+    }
+}

@@ -1,0 +1,94 @@
+import HTTP2
+import TLS
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct HandshakeTests {
+    @Test("a trusted server answers")
+    func trusted() async throws {
+        let fixture = try await HTTP2Fixture()
+        let connection = try await fixture.connected()
+        let outcome = await connection.send(.push(), timeout: .seconds(10))
+        #expect(outcome.status == 200)
+        connection.shutDown()
+        await fixture.stop()
+    }
+
+    @Test("the host name is looked up and checked")
+    func hostName() async throws {
+        let fixture = try await HTTP2Fixture()
+        let connection = try fixture.connection(host: "localhost")
+        try await connection.connect(timeout: .seconds(10))
+        #expect(await connection.send(.push(), timeout: .seconds(10)).status == 200)
+        connection.shutDown()
+        await fixture.stop()
+    }
+
+    @Test(
+        "a certificate that must not be trusted is refused",
+        arguments: [("good", "other-ca"), ("expired", "ca"), ("elsewhere", "ca")]
+    )
+    func refused(certificate: String, authority: String) async throws {
+        let fixture = try await HTTP2Fixture(certificate: certificate)
+        let connection = try fixture.connection(trusting: authority)
+        do throws(HTTP2Closure) {
+            try await connection.connect(timeout: .seconds(10))
+            Issue.record("the handshake must fail")
+        } catch {
+            guard case .transport(let cause) = error else {
+                Issue.record("unexpected \(error)")
+                return
+            }
+            #expect(cause.code == .verification)
+            #expect(cause.verifyCode != 0)
+            #expect(!cause.isRetriable)
+        }
+        await fixture.stop()
+    }
+
+    @Test("a server without ALPN is refused")
+    func noALPN() async throws {
+        let fixture = try await HTTP2Fixture(http2: false)
+        let connection = try fixture.connection()
+        do throws(HTTP2Closure) {
+            try await connection.connect(timeout: .seconds(10))
+            Issue.record("the handshake must fail")
+        } catch {
+            guard case .transport(let cause) = error else {
+                Issue.record("unexpected \(error)")
+                return
+            }
+            #expect(cause.code == .applicationProtocol)
+        }
+        await fixture.stop()
+    }
+
+    @Test("nobody listening is a connect failure")
+    func connectRefused() async throws {
+        let fixture = try await HTTP2Fixture()
+        await fixture.server.stop()
+        let connection = try fixture.connection()
+        await #expect(throws: HTTP2Closure.connect("Connection refused")) {
+            try await connection.connect(timeout: .seconds(10))
+        }
+        await fixture.stop()
+    }
+
+    @Test("missing or foreign files are configuration errors")
+    func badFiles() throws {
+        let certificates = try TestCertificates.shared.get()
+        #expect {
+            try TLSContext.client(trust: .file("/nonexistent.pem"))
+        } throws: {
+            ($0 as? TLSError)?.code == .configuration
+        }
+        #expect {
+            try TLSContext.server(
+                certificateChainFile: "\(certificates.folder)/good.pem",
+                privateKeyFile: "\(certificates.folder)/expired.key"
+            )
+        } throws: {
+            ($0 as? TLSError)?.code == .configuration
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import FoundationEssentials
+import Glibc
+import PushBusCrypto
+import TLS
+
+/// A folder with a self-made CA and server certificates of several kinds, removed at the end.
+final class TestCertificates: Sendable {
+    let folder: String
+    private let authority: CertificateAuthority
+    private static let now = Int64(time(nil))
+
+    /// The one that most tests share.
+    static let shared = Result { try TestCertificates() }
+
+    init() throws {
+        var template = Array("/tmp/pushbus-http2-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SetUpError(errno: errno) }
+        folder = String(decoding: template.dropLast().map(UInt8.init), as: UTF8.self)
+        authority = try CertificateAuthority(name: "Test CA", nowSeconds: Self.now)
+        try write(authority.certificatePEM, "ca.pem")
+        let other = try CertificateAuthority(name: "Other CA", nowSeconds: Self.now)
+        try write(other.certificatePEM, "other-ca.pem")
+        try issue("good", hosts: ["localhost", "127.0.0.1"], from: -3_600, until: 86_400)
+        try issue("expired", hosts: ["localhost", "127.0.0.1"], from: -86_400, until: -3_600)
+        try issue("elsewhere", hosts: ["elsewhere.example"], from: -3_600, until: 86_400)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    struct SetUpError: Error { var errno: Int32 }
+
+    private func issue(_ name: String, hosts: [String], from: Int64, until: Int64) throws {
+        let identity = try authority.issue(
+            hosts: hosts,
+            notBeforeSeconds: Self.now + from,
+            notAfterSeconds: Self.now + until
+        )
+        try write(identity.certificatePEM, "\(name).pem")
+        try identity.privateKeyPEM.withBytes { try write(Array($0), "\(name).key") }
+    }
+
+    private func write(_ bytes: [UInt8], _ name: String) throws {
+        try Data(bytes).write(to: URL(filePath: "\(folder)/\(name)"))
+    }
+
+    func server(_ name: String = "good", http2: Bool = true) throws(TLSError) -> TLSContext {
+        try .server(
+            certificateChainFile: "\(folder)/\(name).pem",
+            privateKeyFile: "\(folder)/\(name).key",
+            http2: http2
+        )
+    }
+
+    func client(trusting name: String = "ca") throws(TLSError) -> TLSContext {
+        try .client(trust: .file("\(folder)/\(name).pem"))
+    }
+}
