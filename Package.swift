@@ -133,7 +133,7 @@ let package = Package(
         tests("HTTP2", ["HTTP2", "TLS", "Loop", "PushBusCrypto"]),
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
-        tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts"]),
+        tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
         tests("Topology", ["Topology", "Contracts", "Loop", "ServiceKit"]),
         tests(
             "Registration",

@@ -1,0 +1,89 @@
+import Contracts
+
+extension MobileAPI {
+    /// What login, pairing and refresh answer; times are relative, so that the phone's clock may
+    /// differ from the server's.
+    private struct SessionReply: Decodable {
+        var sessionID: SessionID
+        var userID: UserID
+        var username: String
+        var role: Role
+        var accessToken: String
+        var refreshToken: String
+        /// Seconds until the access token ends.
+        var expiresIn: Int64
+
+        enum CodingKeys: String, CodingKey {
+            case sessionID = "session_id"
+            case userID = "user_id"
+            case username
+            case role
+            case accessToken = "access_token"
+            case refreshToken = "refresh_token"
+            case expiresIn = "expires_in"
+        }
+    }
+
+    /// Trades a password or a pairing code for a session.
+    package func signIn(
+        _ method: SignIn,
+        installation: InstallationID,
+        deviceName: String,
+        now: UnixSeconds
+    ) async throws(DeviceError) -> Session {
+        var members: [String: JSONValue] = [
+            "installation_id": .string(installation.text),
+            "device_name": .string(deviceName),
+        ]
+        let path: String
+        switch method {
+        case .password(let username, let password):
+            path = "/api/mobile/auth/login"
+            members["username"] = .string(username)
+            members["password"] = .string(password.text)
+        case .pairing(let code):
+            path = "/api/mobile/auth/pair"
+            members["code"] = .string(code.text)
+        }
+        let reply: SessionReply = try await call("POST", path, body: JSONValue.object(members))
+        return session(reply, installation: installation, now: now)
+    }
+
+    /// Trades the refresh token for the next pair; the old one is used up from here on.
+    package func refresh(
+        _ session: Session,
+        now: UnixSeconds
+    ) async throws(DeviceError) -> Session {
+        let reply: SessionReply = try await call(
+            "POST",
+            "/api/mobile/auth/refresh",
+            body: JSONValue.object(["refresh_token": .string(session.tokens.refresh)])
+        )
+        return self.session(reply, installation: session.installationID, now: now)
+    }
+
+    /// Ends the session at the server.
+    package func logout(_ access: String) async throws(DeviceError) {
+        try await call("POST", "/api/mobile/auth/logout", bearer: access)
+    }
+
+    private func session(
+        _ reply: SessionReply,
+        installation: InstallationID,
+        now: UnixSeconds
+    ) -> Session {
+        Session(
+            server: address.text,
+            sessionID: reply.sessionID,
+            userID: reply.userID,
+            username: reply.username,
+            role: reply.role,
+            installationID: installation,
+            tokens: SessionTokens(
+                access: reply.accessToken,
+                refresh: reply.refreshToken,
+                accessExpiresAt: now.adding(seconds: max(0, reply.expiresIn))
+            )
+        )
+    }
+}

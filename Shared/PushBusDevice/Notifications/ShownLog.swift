@@ -1,0 +1,77 @@
+import Contracts
+
+/// What this phone has shown, to keep repeats and outdated states silent and to serve late taps.
+///
+/// Bounded: entries go a day after their event's expiry, and the oldest go first beyond the limit.
+package struct ShownLog: Codable, Hashable, Sendable {
+    /// Most events that are remembered.
+    package static let limit = 512
+    /// Seconds for which an event is remembered after it expired.
+    package static let retentionSeconds: Int64 = 86_400
+
+    package struct Entry: Codable, Hashable, Sendable {
+        package var eventID: EventID
+        package var createdAt: UnixSeconds
+        package var expiresAt: UnixSeconds
+        package var alertKey: String?
+        package var status: AlertContent.Status?
+        package var target: TapTarget?
+
+        enum CodingKeys: String, CodingKey {
+            case eventID = "event_id"
+            case createdAt = "created_at"
+            case expiresAt = "expires_at"
+            case alertKey = "alert_key"
+            case status
+            case target
+        }
+    }
+
+    /// In the order they were shown.
+    package private(set) var entries: [Entry] = []
+
+    package init() {}
+
+    /// Whether the event was shown before.
+    package func contains(_ eventID: EventID) -> Bool {
+        entries.contains { $0.eventID == eventID }
+    }
+
+    /// Whether a newer state of the same alert cycle was shown: one that was created later, or the
+    /// recovery of the same second.
+    package func hasNewer(than plaintext: EnvelopePlaintext) -> Bool {
+        guard case .alert(let alert) = plaintext.content else { return false }
+        return entries.contains { entry in
+            guard entry.alertKey == alert.alertKey else { return false }
+            if entry.createdAt != plaintext.createdAt {
+                return entry.createdAt > plaintext.createdAt
+            }
+            return entry.status == .resolved && alert.status == .firing
+        }
+    }
+
+    /// The authenticated target of an event that was shown, for a tap that comes late.
+    package func target(of eventID: EventID) -> TapTarget? {
+        entries.last { $0.eventID == eventID }?.target
+    }
+
+    /// Remembers an event as shown.
+    package mutating func record(_ plaintext: EnvelopePlaintext, at now: UnixSeconds) {
+        entries.removeAll {
+            $0.eventID == plaintext.eventID
+                || now > $0.expiresAt.adding(seconds: Self.retentionSeconds)
+        }
+        var entry = Entry(
+            eventID: plaintext.eventID,
+            createdAt: plaintext.createdAt,
+            expiresAt: plaintext.expiresAt,
+            target: TapTarget(of: plaintext)
+        )
+        if case .alert(let alert) = plaintext.content {
+            entry.alertKey = alert.alertKey
+            entry.status = alert.status
+        }
+        entries.append(entry)
+        if entries.count > Self.limit { entries.removeFirst(entries.count - Self.limit) }
+    }
+}
