@@ -1,7 +1,10 @@
+import HTTPServer
+
 /// The settings every process has.
 struct ProcessSettings {
     let logLevel: LogLevel
     let readyFile: String?
+    let admin: HostAndPort?
 
     init(_ reader: inout EnvironmentReader) {
         logLevel = reader.value(
@@ -18,10 +21,16 @@ struct ProcessSettings {
             "READY_FILE",
             help: "file that is written, with the ports in it, once the process is ready"
         )
+        admin = reader.optionalValue(
+            "ADMIN",
+            help: "loopback address and port of /healthz, /readyz and /metrics, port 0 for any"
+        ) { raw in
+            try HostAndPort(parsing: raw)
+        }
     }
 
     /// The services every process has, started before its own and stopped after them.
     func services(_ context: ProcessContext) -> [any Service] {
-        []
+        admin.map { [AdminServer(address: $0, context: context)] } ?? []
     }
 }
