@@ -103,15 +103,23 @@ let package = Package(
                 ["Contracts", "Loop", "ServiceKit", "TLS", "HTTP2", "HTTPServer", "PushBusCrypto"]
             ),
             executable("apns-simulator", "Tools/apns-simulator/Main", ["APNsSimulator", "ServiceKit"]),
+            // What the command lines share: words, help, exit codes, tables.
+            module("Commands", "Tools/Commands", ["Loop", "ServiceKit"]),
             executable(
                 "phone",
                 "Tools/phone",
-                ["Contracts", "Loop", "ServiceKit", "HTTPClient", "PushBusCrypto", "PushBusDevice"]
+                [
+                    "Commands", "Contracts", "Loop", "ServiceKit", "HTTPClient", "PushBusCrypto",
+                    "PushBusDevice",
+                ]
             ),
             executable(
                 "pushbus",
                 "Tools/pushbus",
-                ["Contracts", "Loop", "ServiceKit", "Bus", "ZeroMQ", "PushBusCrypto", "Topology"]
+                [
+                    "Commands", "Contracts", "Loop", "ServiceKit", "Bus", "ZeroMQ", "PushBusCrypto",
+                    "Topology",
+                ]
             ),
             executable(
                 "pushbus-bench",
@@ -134,6 +142,7 @@ let package = Package(
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
         tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
+        tests("Commands", ["Commands", "Loop"]),
         tests("Topology", ["Topology", "Contracts", "Loop", "ServiceKit"]),
         tests(
             "Registration",
