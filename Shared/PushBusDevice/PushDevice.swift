@@ -51,8 +51,8 @@ package actor PushDevice {
     }
 
     /// The account that is signed in; nil when nobody is.
-    package var account: (username: String, role: Role, server: String)? {
-        session.map { ($0.username, $0.role, $0.server) }
+    package var account: (userID: UserID, role: Role, server: String)? {
+        session.map { ($0.userID, $0.role, $0.server) }
     }
 
     // MARK: Sign in and out

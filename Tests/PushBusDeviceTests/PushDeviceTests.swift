@@ -70,7 +70,7 @@ import Testing
         let again = try self.world(store: world.store) { _ throws(TransportFailure) in
             ScriptedServer.refusal(500)
         }
-        #expect(await again.device.account?.username == "alice")
+        #expect(await again.device.account?.userID == UserID("user-1"))
     }
 
     @Test func aSecondSignInMustWaitForTheSignOut() async throws {
@@ -270,6 +270,20 @@ import Testing
             #expect(error?.code == code)
             if status != 200 { #expect(error?.message == "saythis") }
         }
+    }
+
+    @Test func anotherConflictIsNotAStaleRevision() async throws {
+        let world = try world { seen throws(TransportFailure) in
+            seen.path.hasSuffix("pair")
+                ? ScriptedServer.session(1) : ScriptedServer.refusal(409, code: "not_registered")
+        }
+        try await signIn(world)
+        let id = try OpenerFixture.event(1)
+        let error = await #expect(throws: DeviceError.self) {
+            try await world.device.requestTest(id, expectedRevision: 2)
+        }
+        #expect(error?.code == .refused)
+        #expect(error?.serverCode == "not_registered")
     }
 
     @Test func aTestNotificationIsAskedForUnderItsOwnIdentifier() async throws {

@@ -39,8 +39,14 @@ final class ScriptedServer: HTTPTransport {
         return TransportReply(status: status, body: bytes)
     }
 
-    static func refusal(_ status: Int, _ message: String = "no") -> TransportReply {
-        let body = JSONValue.object(["error": .object(["message": .string(message)])])
+    static func refusal(
+        _ status: Int,
+        _ message: String = "no",
+        code: String = "stale_revision"
+    ) -> TransportReply {
+        let body = JSONValue.object([
+            "error": .object(["code": .string(code), "message": .string(message)])
+        ])
         return TransportReply(status: status, body: (try? body.canonicalBytes()) ?? [])
     }
 
@@ -48,7 +54,7 @@ final class ScriptedServer: HTTPTransport {
     static func session(_ number: Int, expiresIn: Int64 = 900) -> TransportReply {
         data([
             "session_id": .string("session-1"), "user_id": .string("user-1"),
-            "username": .string("alice"), "role": .string("member"),
+            "deployment_id": .string("https://push.example.test"), "role": .string("member"),
             "access_token": .string("access-\(number)"),
             "refresh_token": .string("refresh-\(number)"), "expires_in": .integer(expiresIn),
         ])

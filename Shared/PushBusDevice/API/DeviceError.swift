@@ -38,17 +38,21 @@ package struct DeviceError: Error, Hashable, Sendable, CustomStringConvertible {
     package var message: String
     /// HTTP status of the reply, where there was one.
     package var status: Int?
+    /// The server's own word for it, such as `not_enabled`.
+    package var serverCode: String?
     package var retryAfterSeconds: Int?
 
     package init(
         _ code: Code,
         _ message: String,
         status: Int? = nil,
+        serverCode: String? = nil,
         retryAfterSeconds: Int? = nil
     ) {
         self.code = code
         self.message = message
         self.status = status
+        self.serverCode = serverCode
         self.retryAfterSeconds = retryAfterSeconds
     }
 
@@ -58,8 +62,9 @@ package struct DeviceError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        let status = status.map { " (HTTP \($0))" } ?? ""
-        return "\(code.name): \(message)\(status)"
+        let origin = [status.map { "HTTP \($0)" }, serverCode].compactMap(\.self)
+        let suffix = origin.isEmpty ? "" : " (\(origin.joined(separator: ", ")))"
+        return "\(code.name): \(message)\(suffix)"
     }
 
     static func address(_ rule: String) -> Self { Self(.address, "the server's address \(rule)") }

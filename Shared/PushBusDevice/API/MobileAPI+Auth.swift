@@ -6,8 +6,8 @@ extension MobileAPI {
     private struct SessionReply: Decodable {
         var sessionID: SessionID
         var userID: UserID
-        var username: String
         var role: Role
+        var deploymentID: DeploymentID
         var accessToken: String
         var refreshToken: String
         /// Seconds until the access token ends.
@@ -16,8 +16,8 @@ extension MobileAPI {
         enum CodingKeys: String, CodingKey {
             case sessionID = "session_id"
             case userID = "user_id"
-            case username
             case role
+            case deploymentID = "deployment_id"
             case accessToken = "access_token"
             case refreshToken = "refresh_token"
             case expiresIn = "expires_in"
@@ -64,7 +64,12 @@ extension MobileAPI {
 
     /// Ends the session at the server.
     package func logout(_ access: String) async throws(DeviceError) {
-        try await call("POST", "/api/mobile/auth/logout", bearer: access)
+        try await call(
+            "POST",
+            "/api/mobile/auth/logout",
+            bearer: access,
+            body: JSONValue.object([:])
+        )
     }
 
     private func session(
@@ -76,7 +81,7 @@ extension MobileAPI {
             server: address.text,
             sessionID: reply.sessionID,
             userID: reply.userID,
-            username: reply.username,
+            deploymentID: reply.deploymentID,
             role: reply.role,
             installationID: installation,
             tokens: SessionTokens(

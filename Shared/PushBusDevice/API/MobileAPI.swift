@@ -92,7 +92,8 @@ package struct MobileAPI: Sendable {
             case 300...399: (.redirected, "the server redirects, which the app never follows")
             case 401: (.unauthorized, "the credentials were not accepted: sign in again")
             case 403: (.forbidden, "this account may not do that here")
-            case 409: (.staleRevision, "the settings changed meanwhile: read them again")
+            case 409 where said?.code == nil || said?.code == "stale_revision":
+                (.staleRevision, "the settings changed meanwhile: read them again")
             case 408: (.unavailable, "the server gave up waiting: try again")
             case 429: (.throttled, "too many tries: wait before the next one")
             case 500...599: (.unavailable, "the server cannot answer now: try again later")
@@ -102,6 +103,7 @@ package struct MobileAPI: Sendable {
             code,
             said?.message ?? fallback,
             status: reply.status,
+            serverCode: said?.code,
             retryAfterSeconds: reply.header("Retry-After").flatMap(Int.init)
         )
     }
@@ -111,11 +113,15 @@ private struct Wrapped<Value: Decodable>: Decodable {
     var data: Value
 }
 
-/// The error text of a reply, as `{"error":{"message":…}}` or `{"error":"…"}`.
+/// What a refusal says, as `{"error":{"code":…,"message":…}}` or `{"error":"…"}`.
 private struct Refusal: Decodable {
+    var code: String?
     var message: String?
 
-    private struct Detail: Decodable { var message: String? }
+    private struct Detail: Decodable {
+        var code: String?
+        var message: String?
+    }
 
     enum CodingKeys: String, CodingKey {
         case error
@@ -124,6 +130,7 @@ private struct Refusal: Decodable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if let detail = try? container.decode(Detail.self, forKey: .error) {
+            code = detail.code
             message = detail.message
         } else {
             message = try container.decode(String.self, forKey: .error)

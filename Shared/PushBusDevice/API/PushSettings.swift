@@ -42,7 +42,7 @@ package struct PushSettings: Codable, Hashable, Sendable {
     package var deliveryAvailable: Bool
     package var testAvailable: Bool
     /// Why delivery is not available, one word; servers of the reference system do not say.
-    package var reason: String?
+    package var deliveryUnavailableReason: String?
 
     enum CodingKeys: String, CodingKey {
         case revision
@@ -53,6 +53,6 @@ package struct PushSettings: Codable, Hashable, Sendable {
         case registered
         case deliveryAvailable = "delivery_available"
         case testAvailable = "test_available"
-        case reason
+        case deliveryUnavailableReason = "delivery_unavailable_reason"
     }
 }

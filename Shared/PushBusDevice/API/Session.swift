@@ -5,7 +5,8 @@ package struct Session: Codable, Hashable, Sendable {
     package var server: String
     package var sessionID: SessionID
     package var userID: UserID
-    package var username: String
+    /// The server's own name for itself, which envelopes are sealed for.
+    package var deploymentID: DeploymentID
     package var role: Role
     package var installationID: InstallationID
     package var tokens: SessionTokens
@@ -14,7 +15,7 @@ package struct Session: Codable, Hashable, Sendable {
         server: String,
         sessionID: SessionID,
         userID: UserID,
-        username: String,
+        deploymentID: DeploymentID,
         role: Role,
         installationID: InstallationID,
         tokens: SessionTokens
@@ -22,7 +23,7 @@ package struct Session: Codable, Hashable, Sendable {
         self.server = server
         self.sessionID = sessionID
         self.userID = userID
-        self.username = username
+        self.deploymentID = deploymentID
         self.role = role
         self.installationID = installationID
         self.tokens = tokens
@@ -32,16 +33,16 @@ package struct Session: Codable, Hashable, Sendable {
         case server
         case sessionID = "session_id"
         case userID = "user_id"
-        case username
+        case deploymentID = "deployment_id"
         case role
         case installationID = "installation_id"
         case tokens
     }
 
-    /// Whom envelopes for this login are sealed for; the server's address names the deployment.
+    /// Whom envelopes for this login are sealed for.
     package var identity: EnvelopeIdentity {
         EnvelopeIdentity(
-            deploymentID: DeploymentID(server),
+            deploymentID: deploymentID,
             userID: userID,
             installationID: installationID
         )
