@@ -1,4 +1,5 @@
 import Loop
+import ServiceKit
 
 /// One SQLite file with one owner: a connection on its own thread, group commit, exclusive lock.
 ///
@@ -29,7 +30,8 @@ package final class SQLiteDatabase: Sendable {
     package static func open(
         path: String,
         migrations: [Migration],
-        options: SQLiteOptions = SQLiteOptions()
+        options: SQLiteOptions = SQLiteOptions(),
+        time: any TimeSource = SystemTime()
     ) async throws(StorageError) -> SQLiteDatabase {
         let thread: SerialThread
         do {
@@ -51,7 +53,7 @@ package final class SQLiteDatabase: Sendable {
         }
         let interval = options.checkpointInterval
         let keeper = Task {
-            while (try? await Task.sleep(for: interval)) != nil {
+            while (try? await time.sleep(for: interval)) != nil {
                 _ = try? await owner.checkpoint()
             }
         }

@@ -1,0 +1,26 @@
+/// The words Delivery itself gives as reasons; a relay's and the provider's own words are kept as
+/// they come.
+package enum Reason {
+    /// The row's time ended before it was accepted.
+    package static let expired = "Expired"
+    /// Registration said that the installation may not receive it; what changed follows the slash.
+    package static func ineligible(_ word: String) -> String { "Ineligible/\(word)" }
+    /// The process died several times while it sent this row alone.
+    package static let quarantined = "Quarantined"
+    /// Registration did not say whether the installation may still receive it.
+    package static let eligibilityUnknown = "EligibilityUnknown"
+    /// No relay is connected, or none answered before the request was handed over.
+    package static let relayUnreachable = "RelayUnreachable"
+    /// The relay took the message and did not say what became of it.
+    package static let relayNoVerdict = "RelayNoVerdict"
+    /// The relay's clock or the provider called it expired although its time has not come.
+    package static let relayClock = "RelayClock"
+    /// Held back because its provider, topic or relay is paused.
+    package static let paused = "Paused"
+    /// The envelope in the store could not be read.
+    package static let unreadable = "Unreadable"
+    /// The relay has no credentials (contracts §1.2); treated as a pause whatever the outcome.
+    package static let relayNotConfigured = "RelayNotConfigured"
+    /// The relay refused the shape of a message that our own check had passed.
+    package static let invalidRequest = "InvalidRequest"
+}

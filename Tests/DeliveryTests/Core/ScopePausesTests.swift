@@ -1,0 +1,66 @@
+import Contracts
+import DeliveryCore
+import Testing
+
+@Suite struct ScopePausesTests {
+    private func pause(_ pauses: inout ScopePauses, now: Int64, stated: Int64? = nil) {
+        pauses.failed(.relay, reason: "RelayBusy", statedMilliseconds: stated, now: now, unit: 1)
+    }
+
+    @Test func aPausedScopeHoldsAndThenLetsOneProbeThrough() {
+        var pauses = ScopePauses()
+        #expect(pauses.admit(100, for: [.relay], now: 0) == .send(100))
+        pause(&pauses, now: 0)
+        #expect(pauses.admit(100, for: [.relay], now: 10) == .hold(milliseconds: 990))
+        #expect(pauses.admit(100, for: [.relay], now: 1000) == .send(1))
+        #expect(pauses.admit(100, for: [.relay], now: 1001) == .hold(milliseconds: 29_999))
+    }
+
+    @Test func failuresUnderWayDoNotLengthenThePause() {
+        var pauses = ScopePauses()
+        for _ in 0..<100 { pause(&pauses, now: 0) }
+        #expect(pauses.admit(1, for: [.relay], now: 1000) == .send(1))
+        pause(&pauses, now: 1000)
+        #expect(pauses.admit(1, for: [.relay], now: 2999) == .hold(milliseconds: 1))
+    }
+
+    @Test func aStatedDelayIsKept() {
+        var pauses = ScopePauses()
+        pause(&pauses, now: 0, stated: 60_000)
+        #expect(pauses.admit(1, for: [.relay], now: 59_999) == .hold(milliseconds: 1))
+    }
+
+    @Test func aLostProbeIsReplaced() {
+        var pauses = ScopePauses()
+        pause(&pauses, now: 0)
+        #expect(pauses.admit(9, for: [.relay], now: 1000) == .send(1))
+        #expect(pauses.admit(9, for: [.relay], now: 31_000) == .send(1))
+    }
+
+    @Test func recoveryIsPaced() {
+        var pauses = ScopePauses()
+        pause(&pauses, now: 0)
+        pauses.succeeded(.relay)
+        #expect(pauses.admit(10_000, for: [.relay], now: 1) == .send(64))
+        for _ in 0..<6 { pauses.succeeded(.relay) }
+        #expect(pauses.admit(10_000, for: [.relay], now: 1) == .send(4096))
+        pauses.succeeded(.relay)
+        #expect(pauses.admit(10_000, for: [.relay], now: 1) == .send(10_000))
+    }
+
+    @Test func environmentsArePausedApart() {
+        var pauses = ScopePauses()
+        pauses.failed(
+            .provider(.sandbox),
+            reason: "x",
+            statedMilliseconds: nil,
+            now: 0,
+            unit: 0
+        )
+        #expect(pauses.admit(5, for: [.relay, .provider(.production)], now: 0) == .send(5))
+        #expect(
+            pauses.admit(5, for: [.relay, .provider(.sandbox)], now: 0) == .hold(milliseconds: 500)
+        )
+        #expect(pauses.paused == [.provider(.sandbox): "x"])
+    }
+}
