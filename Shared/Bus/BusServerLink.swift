@@ -1,5 +1,4 @@
 import Contracts
-import Glibc
 import Loop
 import ServiceKit
 import ZeroMQ
@@ -136,19 +135,9 @@ actor BusServerLink {
         }
         socket?.close(lingerMilliseconds: 200)
         socket = nil
-        if let path = address?.path {
-            // libzmq removes the socket file on its own thread. The lock is kept until then, or
-            // the removal could hit the file of the next process.
-            for _ in 0..<1000 where access(path, F_OK) == 0 { await pause() }
-        }
+        address?.remove()
         address = nil
         return failure
-    }
-
-    private func pause() async {
-        await withCheckedContinuation { continuation in
-            runtime.loop.schedule(after: .milliseconds(1)) { continuation.resume() }
-        }
     }
 
     private func refreshLater() {

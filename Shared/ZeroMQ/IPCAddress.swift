@@ -54,6 +54,10 @@ package final class IPCAddress: Sendable {
         try socket.bind("ipc://\(path)")
     }
 
+    /// Removes the socket file, while the lock still keeps the next process from binding: libzmq
+    /// 4.3.4 leaves it behind when it closes.
+    package func remove() { unlink(path) }
+
     private static func prepare(_ directory: String) throws(ZeroMQError) {
         if mkdir(directory, 0o700) != 0 && errno != EEXIST {
             throw .system("make directory \(directory)", "make its parent first")

@@ -171,3 +171,17 @@ extension ZeroMQSocket {
         guard result == 0 else { throw .last("set \(name)") }
     }
 }
+
+// MARK: - Blocking use
+
+extension ZeroMQSocket {
+    /// Blocks the owning thread until the socket can be read or written; for threads that do
+    /// nothing else. Throws when that takes longer than `limit` milliseconds.
+    package func waitUntil(write: Bool, limit: Int = 10_000) throws(ZeroMQError) {
+        let events = Int16(write ? ZMQ_POLLOUT : ZMQ_POLLIN)
+        var item = zmq_pollitem_t(socket: try live("poll"), fd: 0, events: events, revents: 0)
+        guard zmq_poll(&item, 1, limit) > 0 else {
+            throw .refused("poll", "nothing happened within \(limit) ms")
+        }
+    }
+}

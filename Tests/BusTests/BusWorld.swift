@@ -3,6 +3,7 @@ import Contracts
 import Glibc
 import Loop
 import ServiceKit
+import TestKit
 import ZeroMQ
 
 /// A message of these tests: asks for its text back.
@@ -66,38 +67,21 @@ struct Note: BusRequest, Hashable {
 final class BusWorld: Sendable {
     let runtime: BusRuntime
     let metrics = Metrics()
-    let directory: String
+    let directory: TemporaryDirectory
     let log: Log
 
     init(log: Log = .silent) throws {
         self.log = log
+        directory = try TemporaryDirectory()
         runtime = try BusRuntime(name: "bus", log: log)
-        var template = Array("/tmp/bus-tests.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw BusConfigurationError("no directory") }
-        directory = String(
-            decoding: template.dropLast().map(UInt8.init(bitPattern:)),
-            as: UTF8.self
-        )
     }
 
-    deinit {
-        runtime.stop()
-        if let listing = opendir(directory) {
-            while let entry = readdir(listing) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name != "." && name != ".." { unlink("\(directory)/\(name)") }
-            }
-            closedir(listing)
-        }
-        rmdir(directory)
-    }
+    deinit { runtime.stop() }
 
-    var ipc: BusEndpoint { BusEndpoint(.ipc("\(directory)/service.sock")) }
+    var ipc: BusEndpoint { BusEndpoint(.ipc(directory.file("service.sock"))) }
 
     func write(_ text: String, to name: String) throws -> String {
-        let path = "\(directory)/\(name)"
+        let path = directory.file(name)
         // A new file each time, so that its inode tells the change whatever the clock does.
         let temporary = "\(path).new"
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0o600)

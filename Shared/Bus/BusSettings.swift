@@ -1,0 +1,71 @@
+import Contracts
+import ServiceKit
+import ZeroMQ
+
+/// The settings every process on the bus has, read the same way everywhere.
+///
+/// `BIND` is its own endpoint, one setting for each peer names where that is. tcp endpoints need
+/// `CURVE_KEY_FILE`, and `CURVE_ALLOW_LIST` (own endpoint) or `CURVE_SERVER_KEY` (peers). Bad
+/// values, files included, are reported by the reader's `finish()`.
+package struct BusSettings: Sendable {
+    package let security: BusSecurity
+
+    /// Reads the CURVE settings, all of which may be left out.
+    package init(_ reader: inout EnvironmentReader) {
+        let keys = reader.optionalValue(
+            "CURVE_KEY_FILE",
+            help: "secret key file for tcp endpoints, made with 'pushbus keys' (mode 0600)"
+        ) { try CurveKeyFile.readSecret($0) }
+        let serverKey = reader.optionalValue(
+            "CURVE_SERVER_KEY",
+            help: "public key (Z85) of peers on tcp whose endpoint does not name one"
+        ) { text in
+            guard let key = CurvePublicKey(z85: text) else {
+                throw SettingError("has to be 40 characters of Z85")
+            }
+            return key
+        }
+        let authority = reader.optionalValue(
+            "CURVE_ALLOW_LIST",
+            help: "file of the principals that may connect to our tcp endpoint"
+        ) { try BusAuthority(file: $0) }
+        guard let keys else {
+            security = .trustedDirectory
+            return
+        }
+        security = .curve(BusCurve(keys: keys, serverKey: serverKey, authority: authority))
+    }
+
+    /// Reads `BIND`, the endpoint this process serves.
+    package func bind(_ reader: inout EnvironmentReader) -> BusEndpoint {
+        let endpoint = reader.requiredValue(
+            "BIND",
+            help: "our bus endpoint, ipc:///absolute/path or tcp://address:port"
+        ) { text in
+            let endpoint = try BusEndpoint(parsing: text)
+            _ = try security.serverCurve(endpoint)
+            return endpoint
+        }
+        // The stand-in is never used: `finish()` throws when there is no value.
+        return endpoint ?? BusEndpoint(.ipc("/"))
+    }
+
+    /// Reads the endpoints of a peer: a list separated by commas, or `@/path` of a file of them.
+    package func peers(
+        _ name: String,
+        _ reader: inout EnvironmentReader,
+        help: String
+    ) -> BusEndpointSource {
+        let source = reader.requiredValue(
+            name,
+            help: "\(help): endpoints separated by commas, or @/absolute/path of a file of them"
+        ) { text in
+            let source = try BusEndpointSource(parsing: text)
+            if case .fixed(let endpoints) = source {
+                for endpoint in endpoints { _ = try security.clientCurve(endpoint) }
+            }
+            return source
+        }
+        return source ?? .fixed([])
+    }
+}
