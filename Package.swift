@@ -157,7 +157,7 @@ let package = Package(
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
         tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
-        tests("Commands", ["Commands", "Loop"]),
+        tests("Commands", ["Commands", "Contracts", "Loop", "ServiceKit", "pushbus"]),
         tests("Topology", ["Topology", "Contracts", "Loop", "ServiceKit"]),
         tests(
             "Registration",
