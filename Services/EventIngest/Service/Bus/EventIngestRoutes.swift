@@ -1,0 +1,91 @@
+import Bus
+import Contracts
+import EventIngestCore
+import Glibc
+import ServiceKit
+
+/// What EventIngest answers on the bus.
+package struct EventIngestRoutes: Sendable {
+    let store: any EventStore
+    let publishing: EventPublishing
+    let metrics: EventMetrics
+    let wakes: PipelineWakes
+    let context: ProcessContext
+
+    package init(
+        store: any EventStore,
+        publishing: EventPublishing,
+        metrics: EventMetrics,
+        wakes: PipelineWakes,
+        context: ProcessContext
+    ) {
+        self.store = store
+        self.publishing = publishing
+        self.metrics = metrics
+        self.wakes = wakes
+        self.context = context
+    }
+
+    package func routes() -> BusRoutes {
+        var routes = BusRoutes()
+        routes.answer(EventPublish.self) { (request, bus) throws(Reject) in
+            try await publishing.publish(request, from: bus.peer, traceparent: bus.traceparent)
+        }
+        routes.acceptBare(EventPublish.self)
+        routes.answer(FanoutProgress.self) { (report, _) throws(Reject) in
+            try await record(report)
+        }
+        routes.answer(EventQuery.self) { (query, _) throws(Reject) in
+            let events = try await stored { try await store.events(query) }
+            return EventQueryAnswer(events: events)
+        }
+        routes.answer(ServiceStatus.self) { (_, _) throws(Reject) in status() }
+        return routes
+    }
+
+    private func record(_ report: FanoutProgress) async throws(Reject) -> FanoutProgressAnswer {
+        do throws(ContractViolation) {
+            try report.checkDirection()
+        } catch {
+            throw Reject(.malformed, error.reason, pointer: error.pointer)
+        }
+        let recorded = try await stored { try await store.record(report) }
+        metrics.reported(recorded)
+        if recorded.reception != .stale { wakes.due.signal() }
+        return recorded.answer
+    }
+
+    private func stored<Value: Sendable>(
+        _ body: () async throws -> Value
+    ) async throws(Reject) -> Value {
+        do {
+            return try await body()
+        } catch {
+            metrics.failed("request")
+            context.log.error("store request failed", ["error": .error(error)])
+            throw Reject(
+                .retryAfter,
+                "the store cannot answer now; ask again later",
+                retryAfterMilliseconds: 1000
+            )
+        }
+    }
+
+    private func status() -> ServiceStatusAnswer {
+        var conditions: [String: String] = [:]
+        for (name, standing) in context.readiness.conditions {
+            switch standing {
+            case .ok: conditions[name] = ""
+            case .waiting(let reason): conditions[name] = reason
+            }
+        }
+        return ServiceStatusAnswer(
+            service: context.name,
+            version: context.version,
+            processID: Int64(getpid()),
+            ready: context.readiness.isReady,
+            conditions: conditions,
+            metrics: context.metrics.snapshot()
+        )
+    }
+}

@@ -1,0 +1,115 @@
+import Bus
+import Contracts
+import EventIngestCore
+import FoundationEssentials
+import PushBusCrypto
+import ServiceKit
+import Storage
+
+/// Answers `event.publish.v1`: reads each event, commits what is new, then says so.
+package struct EventPublishing: Sendable {
+    /// The principal that may publish targeted tests, besides the processes of a trusted directory.
+    package static let testPrincipal = "registration"
+
+    let store: any EventStore
+    let identity: EventIdentity
+    let metrics: EventMetrics
+    let log: Log
+    let wakes: PipelineWakes
+
+    package init(
+        store: any EventStore,
+        metrics: EventMetrics,
+        log: Log,
+        wakes: PipelineWakes
+    ) {
+        self.store = store
+        identity = EventIdentity(sha256: { SHA256.hash($0) })
+        self.metrics = metrics
+        self.log = log
+        self.wakes = wakes
+    }
+
+    /// One answer for each event, in their order; valid ones are committed together.
+    package func publish(
+        _ request: EventPublish,
+        from peer: BusPeer,
+        traceparent: String? = nil
+    ) async throws(Reject) -> EventPublishAnswer {
+        var results: [EventPublishAnswer.Result?] = []
+        var candidates: [EventCandidate] = []
+        for value in request.events {
+            do throws(ContractViolation) {
+                var candidate = try EventCandidate(
+                    value,
+                    identity: identity,
+                    decodeJSON: Self.decodeJSON
+                )
+                try check(candidate, may: peer)
+                candidate.traceparent = candidate.traceparent ?? traceparent
+                candidates.append(candidate)
+                results.append(nil)
+            } catch {
+                results.append(.init(.invalid, pointer: error.pointer, reason: error.reason))
+            }
+        }
+        var admitted = try await admit(candidates)[...]
+        let answer = EventPublishAnswer(
+            results: results.map { $0 ?? admitted.popFirst() ?? .init(.retryAfter) }
+        )
+        for result in answer.results { metrics.answered(result.status) }
+        return answer
+    }
+
+    private func admit(
+        _ candidates: [EventCandidate]
+    ) async throws(Reject) -> [EventPublishAnswer.Result] {
+        if candidates.isEmpty { return [] }
+        let admissions: [Admission]
+        do {
+            admissions = try await store.admit(candidates)
+        } catch {
+            metrics.failed("admission")
+            log.error("events not recorded", ["error": .error(error)])
+            let isRetriable = (error as? StorageError)?.isRetriable ?? false
+            throw Reject(
+                .retryAfter,
+                "nothing of this was recorded; publish it again later",
+                retryAfterMilliseconds: isRetriable ? 1000 : 10_000
+            )
+        }
+        var isAnyOpen = false
+        for admission in admissions {
+            guard case .record(let verdict, _) = admission else { continue }
+            metrics.recorded(verdict)
+            if verdict == .admitted { isAnyOpen = true }
+        }
+        if isAnyOpen { wakes.committed.signal() }
+        return zip(candidates, admissions).map { $1.result(for: $0) }
+    }
+
+    private func check(
+        _ candidate: EventCandidate,
+        may peer: BusPeer
+    ) throws(ContractViolation) {
+        guard peer.may(publish: candidate.source) else {
+            metrics.refused()
+            throw ContractViolation(
+                "/source",
+                "is not one this principal may publish; have the operator allow it"
+            )
+        }
+        guard candidate.notification.category == .test else { return }
+        guard [BusPeer.local.principal, Self.testPrincipal].contains(peer.principal) else {
+            metrics.refused()
+            throw ContractViolation(
+                "/type",
+                "is published by Registration only; ask for a test over its API"
+            )
+        }
+    }
+
+    private static func decodeJSON(_ bytes: [UInt8]) -> JSONValue? {
+        try? JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+    }
+}

@@ -1,0 +1,17 @@
+import Bus
+import Contracts
+
+/// Asks Registration over the bus.
+package struct RegistrationClient: WatermarkSource {
+    private let client: BusClient
+
+    package init(_ client: BusClient) { self.client = client }
+
+    package func watermark() async throws -> Int64 {
+        try await client.ask(
+            AudienceOpen(),
+            timeout: .seconds(10),
+            resendEvery: .seconds(3)
+        ).watermark
+    }
+}

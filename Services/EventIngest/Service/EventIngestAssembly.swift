@@ -1,0 +1,118 @@
+import Bus
+import Contracts
+import Loop
+import ServiceKit
+
+/// Puts the parts of an EventIngest process together.
+package enum EventIngestAssembly {
+    /// Opens the store and makes the services, in the order in which they start.
+    package static func build(
+        _ settings: EventIngestSettings,
+        _ context: ProcessContext
+    ) async throws -> ProcessMain.Assembly {
+        context.readiness.set("bus", .waiting("the endpoint is not bound yet"))
+        let runtime = try BusRuntime(log: context.log)
+        let (registration, fanout) = try clients(settings, runtime, context)
+        let store = try await SQLiteEventStore(
+            path: settings.storePath,
+            time: context.time,
+            limits: settings.store
+        )
+        let metrics = EventMetrics(context.metrics)
+        let wakes = PipelineWakes()
+        let server = try server(settings, runtime, store, metrics, wakes, context)
+        let pipeline = EventPipeline(
+            store: store,
+            registration: RegistrationClient(registration),
+            fanout: FanoutClient(fanout),
+            limits: settings.pipeline,
+            time: context.time,
+            random: context.random,
+            metrics: metrics,
+            log: context.log,
+            wakes: wakes
+        )
+        let recovered = try await store.recover()
+        if recovered > 0 {
+            context.log.info("handed out events taken back", ["count": .int(recovered)])
+        }
+        return ProcessMain.Assembly([
+            Holding("store") { await store.close() },
+            Holding("bus connections") {
+                registration.stop()
+                fanout.stop()
+                runtime.stop()
+            },
+            pipeline,
+            EventIngestIntake(server: server, readiness: context.readiness),
+        ])
+    }
+
+    private static func clients(
+        _ settings: EventIngestSettings,
+        _ runtime: BusRuntime,
+        _ context: ProcessContext
+    ) throws -> (registration: BusClient, fanout: BusClient) {
+        let registration = try BusClient(
+            runtime: runtime,
+            name: "registration",
+            endpoints: settings.registration,
+            metrics: context.metrics,
+            log: context.log
+        )
+        let fanout = try BusClient(
+            runtime: runtime,
+            name: "fanout",
+            endpoints: settings.fanout,
+            metrics: context.metrics,
+            log: context.log
+        )
+        return (registration, fanout)
+    }
+
+    private static func server(
+        _ settings: EventIngestSettings,
+        _ runtime: BusRuntime,
+        _ store: SQLiteEventStore,
+        _ metrics: EventMetrics,
+        _ wakes: PipelineWakes,
+        _ context: ProcessContext
+    ) throws -> BusServer {
+        let routes = EventIngestRoutes(
+            store: store,
+            publishing: EventPublishing(
+                store: store,
+                metrics: metrics,
+                log: context.log,
+                wakes: wakes
+            ),
+            metrics: metrics,
+            wakes: wakes,
+            context: context
+        )
+        return try BusServer(
+            runtime: runtime,
+            name: "eventingest",
+            endpoint: settings.bind,
+            routes: routes.routes(),
+            metrics: context.metrics,
+            log: context.log
+        )
+    }
+}
+
+/// Holds something open until everything above it has stopped.
+private struct Holding: Service {
+    let name: String
+    private let close: @Sendable () async -> Void
+
+    init(_ name: String, close: @escaping @Sendable () async -> Void) {
+        self.name = name
+        self.close = close
+    }
+
+    func run(until stop: StopSignal) async {
+        await stop.wait()
+        await close()
+    }
+}

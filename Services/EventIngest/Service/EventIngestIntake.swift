@@ -1,0 +1,19 @@
+import Bus
+import Loop
+import ServiceKit
+
+/// Answers the bus, and says when it does.
+struct EventIngestIntake: Service {
+    let name = "intake"
+    let server: BusServer
+    let readiness: Readiness
+
+    func run(until stop: StopSignal) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run(until: stop) }
+            if await server.bound() != nil { readiness.set("bus", .ok) }
+            try await group.waitForAll()
+            readiness.set("bus", .waiting("the endpoint is closed"))
+        }
+    }
+}

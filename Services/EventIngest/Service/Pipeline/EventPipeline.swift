@@ -1,0 +1,115 @@
+import Contracts
+import EventIngestCore
+import Loop
+import ServiceKit
+import Storage
+
+/// Brings every committed event to the end of its fan-out or of its time.
+///
+/// Three loops work on the store alone, so that a restart continues where the last life ended: one
+/// asks for watermarks, one hands out what is due, one ends what has had its time.
+package struct EventPipeline: Service {
+    package let name = "pipeline"
+    let store: any EventStore
+    let registration: any WatermarkSource
+    let fanout: any FanoutPort
+    let limits: PipelineLimits
+    let time: any TimeSource
+    let random: RandomSource
+    let metrics: EventMetrics
+    let log: Log
+    package let wakes: PipelineWakes
+
+    package init(
+        store: any EventStore,
+        registration: any WatermarkSource,
+        fanout: any FanoutPort,
+        limits: PipelineLimits = PipelineLimits(),
+        time: any TimeSource,
+        random: RandomSource,
+        metrics: EventMetrics,
+        log: Log,
+        wakes: PipelineWakes
+    ) {
+        self.store = store
+        self.registration = registration
+        self.fanout = fanout
+        self.limits = limits
+        self.time = time
+        self.random = random
+        self.metrics = metrics
+        self.log = log
+        self.wakes = wakes
+    }
+
+    package func run(until stop: StopSignal) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await settleWatermarks() }
+            group.addTask { try await handOut() }
+            group.addTask { try await endAndPurge() }
+            group.addTask { await stop.wait() }
+            try await group.next()
+        }
+    }
+
+    /// Repeats an activity until the task is cancelled. What it throws is logged and tried again
+    /// after a pause, except what no repetition can mend, which ends the process.
+    func repeating(
+        _ activity: StaticString,
+        _ body: () async throws -> Void
+    ) async throws {
+        let backoff = Backoff(base: .milliseconds(200), cap: .seconds(5))
+        var failures = 0
+        while !Task.isCancelled {
+            do {
+                try await body()
+                failures = 0
+            } catch {
+                if Task.isCancelled { return }
+                if let error = error as? StorageError, error.isFatal { throw error }
+                metrics.failed(activity)
+                log.warning(
+                    "pipeline activity failed",
+                    ["activity": .string("\(activity)"), "error": .error(error)]
+                )
+                try? await time.sleep(for: backoff.delay(attempt: failures, random: random))
+                failures += 1
+            }
+        }
+    }
+}
+
+/// Bounds of the pipeline.
+package struct PipelineLimits: Hashable, Sendable {
+    /// Events that are at Fanouts at the same time.
+    package var handedOut: Int
+    /// Rows that one transaction of upkeep touches.
+    package var upkeepRows: Int
+    /// How often ends are looked for, besides being looked for at every hand-off.
+    package var upkeepInterval: Duration
+    /// How often old records are looked for.
+    package var purgeInterval: Duration
+
+    package init(
+        handedOut: Int = 64,
+        upkeepRows: Int = 500,
+        upkeepInterval: Duration = .seconds(1),
+        purgeInterval: Duration = .seconds(60)
+    ) {
+        self.handedOut = handedOut
+        self.upkeepRows = upkeepRows
+        self.upkeepInterval = upkeepInterval
+        self.purgeInterval = purgeInterval
+    }
+}
+
+/// How the parts of the process tell the pipeline that there is something to do.
+package struct PipelineWakes: Sendable {
+    /// An event was committed without a watermark.
+    package let committed = WakeSignal()
+    /// An event became due, or one that others wait for has ended.
+    package let due = WakeSignal()
+
+    package init() {}
+}

@@ -1,0 +1,229 @@
+import Contracts
+import EventIngestCore
+import FoundationEssentials
+import ServiceKit
+import Storage
+
+extension SQLiteEventStore {
+    package func awaitingWatermark() async throws -> WatermarkMark? {
+        try await database.read { connection in
+            try connection.first("SELECT max(seq) FROM events WHERE state = 0") { row in
+                row.intOrNil(0).map { WatermarkMark(sequence: $0) }
+            } ?? nil
+        }
+    }
+
+    @discardableResult
+    package func settle(watermark: Int64, upTo mark: WatermarkMark) async throws -> Int {
+        let time = time
+        return try await database.write { connection in
+            try connection.execute(
+                """
+                UPDATE events SET state = 1, watermark = $1, turn_at_ms = $2
+                WHERE state = 0 AND seq <= $3
+                """,
+                [.int(watermark), .int(time.wall.milliseconds), .int(mark.sequence)]
+            )
+        }
+    }
+
+    package func claimDue(limit: Int) async throws -> DueEvents {
+        let time = time
+        return try await database.write { connection in
+            let now = time.wall
+            let out = try connection.first(
+                "SELECT count(*) FROM events WHERE state = 2 AND turn_at_ms > $1",
+                [.int(now.milliseconds)]
+            ) { Int($0.int(0)) }
+            var orders: [HandoffOrder] = []
+            let room = limit - (out ?? 0)
+            for due in try Self.due(connection, atMost: room, now: now) {
+                var handoff = due.handoff
+                guard handoff.hand(now: now) else { continue }
+                guard let order = due.order(handoff) else {
+                    try Self.end(connection, due.sequence, reason: "unreadable")
+                    continue
+                }
+                try Self.save(connection, due.sequence, handoff)
+                orders.append(order)
+            }
+            let next = try connection.first(
+                "SELECT min(turn_at_ms) FROM events WHERE turn_at_ms > $1",
+                [.int(now.milliseconds)]
+            ) { $0.intOrNil(0).map { UnixMilliseconds($0) } }
+            return DueEvents(orders: orders, next: next ?? nil, now: now)
+        }
+    }
+
+    package func record(_ progress: FanoutProgress) async throws -> RecordedProgress {
+        let time = time
+        return try await database.write { connection in
+            let stored = try connection.first(
+                "SELECT \(Self.handoffColumns) FROM events WHERE event_id = $1",
+                [.blob(progress.eventID.bytes)]
+            ) { row in (sequence: row.int(0), handoff: try Self.handoff(row)) }
+            guard let stored else {
+                return RecordedProgress(
+                    answer: FanoutProgressAnswer(
+                        eventID: progress.eventID,
+                        cursor: nil,
+                        isOpen: false
+                    ),
+                    reception: .ended,
+                    isCompletion: false
+                )
+            }
+            var handoff = stored.handoff
+            let reception = handoff.accept(progress, now: time.wall)
+            if handoff != stored.handoff {
+                try Self.save(connection, stored.sequence, handoff)
+            }
+            return RecordedProgress(
+                answer: FanoutProgressAnswer(
+                    eventID: progress.eventID,
+                    cursor: handoff.cursor,
+                    isOpen: handoff.isOpen
+                ),
+                reception: reception,
+                isCompletion: reception == .committed && !handoff.isOpen
+            )
+        }
+    }
+
+    @discardableResult
+    package func recover() async throws -> Int {
+        let time = time
+        return try await database.write { connection in
+            let now = time.wall
+            let handed = try connection.query(
+                """
+                SELECT \(Self.handoffColumns) FROM events
+                WHERE turn_at_ms IS NOT NULL AND state = 2
+                """
+            ) { row in (sequence: row.int(0), handoff: try Self.handoff(row)) }
+            for row in handed {
+                var handoff = row.handoff
+                if handoff.release(now: now) { try Self.save(connection, row.sequence, handoff) }
+            }
+            return handed.count
+        }
+    }
+}
+
+extension SQLiteEventStore {
+    /// In the order in which ``handoff(_:)`` reads them.
+    private static let handoffColumns =
+        "seq, state, turn_at_ms, watermark, cursor, written, skipped, expires_at"
+
+    private static func handoff(_ row: SQLiteRow) throws -> Handoff {
+        Handoff(
+            phase: Handoff.Phase(code: row.int(1), turn: row.int(2)),
+            watermark: row.intOrNil(3),
+            cursor: row.textOrNil(4).map { InstallationID($0) },
+            written: row.int(5),
+            skipped: try skipped(row.text(6)),
+            expiresAt: UnixSeconds(row.int(7))
+        )
+    }
+
+    static func skipped(_ text: String) throws -> [String: Int64] {
+        try JSONDecoder().decode([String: Int64].self, from: Data(text.utf8))
+    }
+
+    private struct Due {
+        var sequence: Int64
+        var handoff: Handoff
+        var eventID: [UInt8]
+        var createdAt: UnixSeconds
+        var traceparent: String?
+        var payload: [UInt8]
+
+        /// Nil when the row cannot be read.
+        func order(_ handoff: Handoff) -> HandoffOrder? {
+            guard
+                let id = try? EventID(stored: eventID),
+                let watermark = handoff.watermark,
+                let payload = EventPayload.decode(payload)
+            else { return nil }
+            return HandoffOrder(
+                event: EventAdmitted(
+                    eventID: id,
+                    createdAt: createdAt,
+                    expiresAt: handoff.expiresAt,
+                    watermark: watermark,
+                    cursor: handoff.cursor,
+                    audience: payload.audience,
+                    content: payload.content
+                ),
+                traceparent: traceparent
+            )
+        }
+    }
+
+    private static func due(
+        _ connection: SQLiteConnection,
+        atMost limit: Int,
+        now: UnixMilliseconds
+    ) throws -> [Due] {
+        guard limit > 0 else { return [] }
+        return try connection.query(
+            """
+            SELECT \(handoffColumns), event_id, created_at, traceparent, payload FROM events AS e
+            WHERE turn_at_ms <= $1 AND expires_at > $2 AND NOT EXISTS (
+                SELECT 1 FROM events AS first
+                WHERE first.event_id = e.after_event AND first.state < 10
+            )
+            ORDER BY turn_at_ms, seq LIMIT $3
+            """,
+            [.int(now.milliseconds), .int(now.second.seconds), .int(limit)]
+        ) { row in
+            Due(
+                sequence: row.int(0),
+                handoff: try handoff(row),
+                eventID: row.blob(8),
+                createdAt: UnixSeconds(row.int(9)),
+                traceparent: row.textOrNil(10),
+                payload: row.blob(11)
+            )
+        }
+    }
+
+    /// Writes a hand-off back; one that has ended loses its content in the same statement.
+    private static func save(
+        _ connection: SQLiteConnection,
+        _ sequence: Int64,
+        _ handoff: Handoff
+    ) throws {
+        let skipped = try JSONEncoder().encode(handoff.skipped)
+        try connection.execute(
+            """
+            UPDATE events SET state = $2, turn_at_ms = $3, cursor = $4, written = $5,
+                skipped = $6,
+                payload = CASE WHEN $2 >= 10 THEN NULL ELSE payload END,
+                traceparent = CASE WHEN $2 >= 10 THEN NULL ELSE traceparent END
+            WHERE seq = $1
+            """,
+            [
+                .int(sequence), .int(handoff.phase.code),
+                .int(orNull: handoff.phase.turn?.milliseconds),
+                .text(orNull: handoff.cursor?.text), .int(handoff.written),
+                .text(String(decoding: skipped, as: UTF8.self)),
+            ]
+        )
+    }
+
+    private static func end(
+        _ connection: SQLiteConnection,
+        _ sequence: Int64,
+        reason: String
+    ) throws {
+        try connection.execute(
+            """
+            UPDATE events SET state = 11, reason = $2, turn_at_ms = NULL, payload = NULL,
+                traceparent = NULL
+            WHERE seq = $1
+            """,
+            [.int(sequence), .text(reason)]
+        )
+    }
+}

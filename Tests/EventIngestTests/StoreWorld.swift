@@ -1,0 +1,110 @@
+import Contracts
+import EventIngestCore
+import EventIngestService
+import FoundationEssentials
+import ServiceKit
+import TestKit
+import Testing
+
+/// How a kind of event store is opened; every kind passes the same suite.
+struct StoreFactory: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let open: @Sendable (String, ManualTime, EventStoreLimits) async throws -> any EventStore
+
+    static let all = [
+        StoreFactory(testDescription: "SQLite") { directory, time, limits in
+            try await SQLiteEventStore(path: directory + "/events.db", time: time, limits: limits)
+        }
+    ]
+}
+
+/// A store with a clock that stands still, and what a producer and a Fanout do to it.
+final class StoreWorld {
+    static let start = UnixMilliseconds(1_800_000_000_000)
+
+    let directory: TemporaryDirectory
+    let time = ManualTime(wall: StoreWorld.start)
+    let factory: StoreFactory
+    let limits: EventStoreLimits
+    private(set) var store: any EventStore
+
+    init(_ factory: StoreFactory, limits: EventStoreLimits = EventStoreLimits()) async throws {
+        directory = try TemporaryDirectory()
+        self.factory = factory
+        self.limits = limits
+        store = try await factory.open(directory.path, time, limits)
+    }
+
+    /// Runs `body` and closes the store afterwards.
+    static func with(
+        _ factory: StoreFactory,
+        limits: EventStoreLimits = EventStoreLimits(),
+        _ body: (StoreWorld) async throws -> Void
+    ) async throws {
+        let world = try await StoreWorld(factory, limits: limits)
+        do {
+            try await body(world)
+        } catch {
+            await world.store.close()
+            throw error
+        }
+        await world.store.close()
+    }
+
+    /// Ends the store and opens it again, as a restart does.
+    func reopen() async throws {
+        await store.close()
+        store = try await factory.open(directory.path, time, limits)
+        try await store.recover()
+    }
+
+    @discardableResult
+    func publish(_ events: JSONValue...) async throws -> [EventPublishAnswer.Result] {
+        var candidates: [EventCandidate] = []
+        for event in events { candidates.append(try EventSamples.candidate(event)) }
+        let admissions = try await store.admit(candidates)
+        return zip(candidates, admissions).map { $1.result(for: $0) }
+    }
+
+    /// Gives every committed event the watermark.
+    func settle(_ watermark: Int64 = 7) async throws {
+        if let mark = try await store.awaitingWatermark() {
+            try await store.settle(watermark: watermark, upTo: mark)
+        }
+    }
+
+    func claim(_ limit: Int = 100) async throws -> [EventAdmitted] {
+        try await store.claimDue(limit: limit).orders.map(\.event)
+    }
+
+    @discardableResult
+    func report(
+        _ event: EventID,
+        from: String? = nil,
+        to: String? = nil,
+        _ state: FanoutProgress.State,
+        written: Int64 = 1,
+        skipped: [String: Int64] = [:],
+        delay: Int64? = nil
+    ) async throws -> RecordedProgress {
+        try await store.record(
+            FanoutProgress(
+                eventID: event,
+                from: from.map { InstallationID($0) },
+                to: to.map { InstallationID($0) },
+                written: written,
+                skipped: skipped,
+                state: state,
+                delayMilliseconds: delay
+            )
+        )
+    }
+
+    func event(_ id: EventID) async throws -> EventQueryAnswer.Event? {
+        try await store.events(EventQuery(eventID: id)).first
+    }
+
+    func id(_ event: JSONValue) throws -> EventID {
+        try EventSamples.candidate(event).notification.eventID
+    }
+}
