@@ -56,6 +56,9 @@ func service(_ name: String, uses dependencies: [String]) -> [Target] {
 /// the round trip short while one module is being worked on.
 let onlyTests = Context.environment["PUSHBUS_TEST_ONLY"]?.split(separator: ",").map(String.init)
 
+/// Folders of test targets that hold data or scripts.
+let notCode = ["System": ["Interop"], "Contracts": ["Golden"]]
+
 func tests(_ name: String, _ dependencies: [String]) -> [Target] {
     if let onlyTests, !onlyTests.contains(name) { return [] }
     return [
@@ -63,7 +66,7 @@ func tests(_ name: String, _ dependencies: [String]) -> [Target] {
             name: "\(name)Tests",
             dependencies: (dependencies + ["TestKit"]).map { .byName(name: $0) },
             path: "Tests/\(name)Tests",
-            exclude: name == "System" ? ["Interop"] : [],
+            exclude: notCode[name] ?? [],
             swiftSettings: settings
         )
     ]
@@ -73,11 +76,19 @@ let package = Package(
     name: "PushBus",
     targets: [
         // C libraries of Debian, each imported by its one wrapper below.
-        ["CLinux", "CZMQ", "COpenSSL", "CNghttp2", "CMHD", "CSQLite", "CCurl", "CMsgpack", "CSodium"]
-            .map(cLibrary),
+        [
+            "CLinux", "CZMQ", "COpenSSL", "CNghttp2", "CMHD", "CSQLite", "CCurl", "CMsgpack",
+            "CSodium",
+        ]
+        .map(cLibrary),
         [
             // Shared, lowest floor first.
-            shared("Contracts", []),
+            .target(
+                name: "Contracts",
+                path: "Shared/Contracts",
+                exclude: ["Schemas"],
+                swiftSettings: settings
+            ),
             shared("Loop", ["CLinux"]),
             shared("HTTPServer", ["CMHD", "Loop"]),
             shared("ServiceKit", ["Contracts", "Loop", "HTTPServer"]),
@@ -102,7 +113,11 @@ let package = Package(
                 "Tools/apns-simulator/Simulator",
                 ["Contracts", "Loop", "ServiceKit", "TLS", "HTTP2", "HTTPServer", "PushBusCrypto"]
             ),
-            executable("apns-simulator", "Tools/apns-simulator/Main", ["APNsSimulator", "ServiceKit"]),
+            executable(
+                "apns-simulator",
+                "Tools/apns-simulator/Main",
+                ["APNsSimulator", "ServiceKit"]
+            ),
             // What the command lines share: words, help, exit codes, tables.
             module("Commands", "Tools/Commands", ["Loop", "ServiceKit"]),
             executable(
@@ -142,7 +157,7 @@ let package = Package(
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
         tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
-        tests("Commands", ["Commands", "Loop"]),
+        tests("Commands", ["Commands", "Contracts", "Loop", "ServiceKit", "pushbus"]),
         tests("Topology", ["Topology", "Contracts", "Loop", "ServiceKit"]),
         tests(
             "Registration",
@@ -160,7 +175,10 @@ let package = Package(
         ),
         tests(
             "Fanout",
-            ["FanoutCore", "FanoutService", "Contracts", "Bus", "Loop", "ServiceKit", "PushBusCrypto"]
+            [
+                "FanoutCore", "FanoutService", "Contracts", "Bus", "Loop", "ServiceKit",
+                "PushBusCrypto",
+            ]
         ),
         tests(
             "Delivery",
@@ -172,7 +190,8 @@ let package = Package(
         tests(
             "Relay",
             [
-                "RelayCore", "RelayService", "APNsSimulator", "Contracts", "Bus", "Loop", "ServiceKit",
+                "RelayCore", "RelayService", "APNsSimulator", "Contracts", "Bus", "Loop",
+                "ServiceKit",
                 "HTTPServer", "HTTPClient", "TLS", "HTTP2", "PushBusCrypto",
             ]
         ),

@@ -1,6 +1,7 @@
 import Contracts
 import Loop
 import ServiceKit
+import Synchronization
 
 /// Why a request has no answer.
 package enum BusFailure: Error, Hashable, Sendable {
@@ -25,7 +26,8 @@ package final class BusClient: Sendable {
     private let link: BusClientLink
     private let metrics: BusClientMetrics
     private let random: RandomSource
-    private let forcesJSON: Bool
+    /// Whether a peer has said that it reads JSON alone (`unsupported_content`), or a test has.
+    private let speaksJSON: Atomic<Bool>
 
     /// Checks the settings and begins to connect; a peer that is not there yet is waited for.
     ///
@@ -46,7 +48,7 @@ package final class BusClient: Sendable {
         }
         self.name = name
         self.random = random
-        self.forcesJSON = forcesJSON
+        speaksJSON = Atomic(forcesJSON)
         self.metrics = BusClientMetrics(metrics, client: name)
         link = BusClientLink(
             runtime: runtime,
@@ -75,14 +77,16 @@ package final class BusClient: Sendable {
         resendEvery: Duration? = nil,
         traceparent: String? = nil
     ) async throws(BusFailure) -> Request.Answer {
-        let (id, frames) = try encode(request, traceparent)
-        let outcome = await link.exchange(
-            id: id,
-            frames: frames,
-            timeout: timeout,
-            resendEvery: resendEvery
-        )
-        return try decode(try outcome.get(), as: Request.self)
+        try await inReadableForm(of: Request.self) { (form) throws(BusFailure) in
+            let (id, frames) = try encode(request, form, traceparent)
+            let outcome = await link.exchange(
+                id: id,
+                frames: frames,
+                timeout: timeout,
+                resendEvery: resendEvery
+            )
+            return try decode(try outcome.get(), as: Request.self)
+        }
     }
 
     /// Asks and hands on every answer until `onAnswer` returns false.
@@ -94,14 +98,16 @@ package final class BusClient: Sendable {
         traceparent: String? = nil,
         onAnswer: (Request.Answer) async -> Bool
     ) async throws(BusFailure) {
-        let (id, frames) = try encode(request, traceparent)
-        let channel = BusAnswerChannel()
-        await link.open(id: id, frames: frames, timeout: timeout, channel: channel)
-        defer { link.forget(id) }
-        while true {
-            guard let item = await channel.next() else { throw .stopped }
-            let answer = try decode(try item.get(), as: Request.self)
-            guard await onAnswer(answer) else { return }
+        try await inReadableForm(of: Request.self) { (form) throws(BusFailure) in
+            let (id, frames) = try encode(request, form, traceparent)
+            let channel = BusAnswerChannel()
+            await link.open(id: id, frames: frames, timeout: timeout, channel: channel)
+            defer { link.forget(id) }
+            while true {
+                guard let item = await channel.next() else { throw .stopped }
+                let answer = try decode(try item.get(), as: Request.self)
+                guard await onAnswer(answer) else { return }
+            }
         }
     }
 
@@ -114,14 +120,33 @@ package final class BusClient: Sendable {
     /// Ends every request with `.stopped` and closes the sockets; idempotent.
     package func stop() { link.stop() }
 
+    /// Sends in the form of choice, and once more as JSON to a peer that says it reads JSON alone:
+    /// a stub in any language may. What was refused for its form has not been carried out.
+    private func inReadableForm<Request: BusRequest, Value>(
+        of type: Request.Type,
+        _ send: (BodyContent) async throws(BusFailure) -> Value
+    ) async throws(BusFailure) -> Value {
+        let form = speaksJSON.load(ordering: .relaxed) ? .json : BusCodec.preferredContent(of: type)
+        do throws(BusFailure) {
+            return try await send(form)
+        } catch {
+            guard
+                form == .messagePack,
+                case .rejected(let reject) = error, reject.code == .unsupportedContent
+            else { throw error }
+            speaksJSON.store(true, ordering: .relaxed)
+            return try await send(.json)
+        }
+    }
+
     private func encode<Request: BusRequest>(
         _ request: Request,
+        _ form: BodyContent,
         _ traceparent: String?
     ) throws(BusFailure) -> (id: String, frames: [[UInt8]]) {
         let id = random.messageID()
         do throws(Reject) {
-            let wanted = forcesJSON ? .json : BusCodec.preferredContent(of: Request.self)
-            let (content, body) = try BusCodec.encode(request, wanted)
+            let (content, body) = try BusCodec.encode(request, form)
             let header = BusHeader(
                 type: Request.type,
                 id: id,

@@ -1,4 +1,36 @@
+import Commands
+import Glibc
+import ServiceKit
+
 @main
 enum PushBusMain {
-    static func main() {}
+    static func main() async {
+        signal(SIGPIPE, SIG_IGN)
+        exit(await PushBusProgram.commands.run(Array(CommandLine.arguments.dropFirst())))
+    }
+}
+
+/// The operator's command line: everything over the bus, no store is opened.
+enum PushBusProgram {
+    static let commands = CommandSet(
+        program: "pushbus",
+        summary: "Runs and looks after a PushBus: events in, encrypted notifications out.",
+        commands: [
+            UserAddCommand.command,
+            PairCommand.command,
+            PublishCommand.command,
+            StatusCommand.command,
+            ReceiptsCommand.command,
+            KeysCommand.make,
+            KeysCommand.show,
+            EnvelopeCommand.seal,
+            EnvelopeCommand.open,
+        ],
+        notes: """
+            Commands that talk to a running PushBus find it by --directory, or by the variable
+            PUSHBUS_DIRECTORY, or in ~/.pushbus.
+
+            \(ExitCode.help)
+            """
+    )
 }

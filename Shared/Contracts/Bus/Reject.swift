@@ -8,6 +8,8 @@ package struct Ack: BusMessage, Hashable {
 package enum RejectCode: String, Codable, Sendable {
     case unsupportedVersion = "unsupported_version"
     case unsupportedType = "unsupported_type"
+    /// The receiver reads JSON alone: send the same request as JSON.
+    case unsupportedContent = "unsupported_content"
     case malformed
     case tooLarge = "too_large"
     case notPermitted = "not_permitted"

@@ -1,0 +1,200 @@
+"""Anything that speaks JSON over ZeroMQ can publish events and stand in for the Relay."""
+
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+import zmq
+
+from pushbus_peer import Client, Phone, RelayStub, Service, request_frames
+
+
+class House:
+    """Four real services and a place for the Relay's stub."""
+
+    def __init__(self, commands):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pushbus-py-"))
+        self.folder.chmod(0o700)
+        self.commands = commands
+        self.context = zmq.Context()
+        self.services: dict[str, Service] = {}
+
+    def endpoint(self, name: str) -> str:
+        return f"ipc://{self.folder}/{name}.sock"
+
+    def start(self, name: str, **environment: str) -> dict:
+        service = Service(
+            self.commands,
+            name,
+            {"BIND": self.endpoint(name), "LOG_LEVEL": "info", **environment},
+            self.folder,
+        )
+        self.services[name] = service
+        return service.wait_ready()
+
+    def start_all(self) -> str:
+        store = lambda name: f"sqlite:{self.folder}/{name}.db"  # noqa: E731
+        ready = self.start(
+            "registration",
+            HTTP="127.0.0.1:0",
+            STORE=store("registration"),
+            EVENTINGEST=self.endpoint("eventingest"),
+            DELIVERY=self.endpoint("delivery"),
+        )
+        self.start(
+            "eventingest",
+            STORE=store("eventingest"),
+            REGISTRATION=self.endpoint("registration"),
+            FANOUT=self.endpoint("fanout"),
+        )
+        self.start(
+            "fanout",
+            EVENTINGEST=self.endpoint("eventingest"),
+            REGISTRATION=self.endpoint("registration"),
+            DELIVERY=self.endpoint("delivery"),
+        )
+        self.start("delivery", **self.delivery_environment())
+        return f"http://127.0.0.1:{ready['http']}"
+
+    def delivery_environment(self) -> dict[str, str]:
+        return {
+            "STORE": f"sqlite:{self.folder}/delivery.db",
+            "REGISTRATION": self.endpoint("registration"),
+            "RELAY": self.endpoint("relay"),
+        }
+
+    def close(self):
+        codes = {name: service.stop() for name, service in reversed(self.services.items())}
+        self.context.destroy(linger=0)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        assert set(codes.values()) == {0}, f"exit codes {codes}"
+
+
+@pytest.fixture
+def house(commands):
+    house = House(commands)
+    yield house
+    house.close()
+
+
+def alert(event_id: str, kind: str = "triggered", **data) -> dict:
+    return {
+        "specversion": "1.0",
+        "id": event_id,
+        "source": "/python/monitor",
+        "type": f"org.pushbus.alert.{kind}.v1",
+        "data": {
+            "rule_id": "cpu",
+            "rule_name": "CPU über 90 % 🔥",
+            "server_id": "web-1",
+            "server_name": "web/1 \"eu\"",
+            "source_address": "",
+            "started_at": "2026-01-01T00:00:00Z",
+            **data,
+        },
+    }
+
+
+def test_publish_and_relay_in_python(house):
+    server = house.start_all()
+    registration = Client(house.context, house.endpoint("registration"))
+    ingest = Client(house.context, house.endpoint("eventingest"))
+    delivery = Client(house.context, house.endpoint("delivery"))
+    relay = RelayStub(house.context, house.endpoint("relay"))
+    try:
+        kind, answer = registration.ask(
+            "registration.admin.user.add.v1",
+            {"username": "alice", "password": "correct horse battery", "role": "admin"},
+        )
+        assert (kind, answer["added"]) == ("registration.admin.user.add.answer.v1", True)
+        kind, pairing = registration.ask("registration.admin.pair.v1", {"username": "alice"})
+        assert kind == "registration.admin.pair.answer.v1", pairing
+        phone = Phone(server, "python-phone-1")
+        phone.pair(pairing["code"])
+        phone.subscribe(alerts=True)
+
+        # One event, then the same again, then other content under the same id, then rubbish.
+        kind, answer = ingest.ask("event.publish.v1", alert("e1"))
+        assert kind == "event.publish.answer.v1"
+        assert [r["status"] for r in answer["results"]] == ["accepted"]
+        _, answer = ingest.ask(
+            "event.publish.v1",
+            [alert("e1"), alert("e1", rule_name="other"), {"specversion": "1.0", "id": "x"}],
+        )
+        assert [r["status"] for r in answer["results"]] == ["duplicate", "conflict", "invalid"]
+        assert answer["results"][2]["pointer"].startswith("/")
+
+        relay.serve_until(lambda r: len(r.received) == 1)
+        assert relay.refused_packed >= 1, "Delivery offers MessagePack first and falls back"
+        message = relay.received[0]
+        assert message["device_token"] == phone.token
+        assert message["environment"] == "sandbox"
+        opened = phone.open(message["envelope"])
+        assert opened["kind"] == "alert"
+        assert opened["event_id"] == message["event_id"]
+        assert opened["alert"]["rule_name"] == "CPU über 90 % 🔥"
+        assert opened["alert"]["server_name"] == 'web/1 "eu"'
+        assert opened["expires_at"] - opened["created_at"] == 1800
+
+        # A bare frame without header is a publish too. Its relay verdict is a device verdict.
+        relay.verdicts = [{
+            "outcome": "retryable", "reason": "RelayBusy", "scope": "relay", "exposure": "none",
+            "retry_after_ms": 200,
+        }]
+        bare = request_frames("", alert("e2", kind="resolved"))[1]
+        ingest.socket.send(bare)
+        _, answer = ingest.answer(None)
+        assert [r["status"] for r in answer["results"]] == ["accepted"]
+        relay.serve_until(lambda r: len(r.received) == 3)
+        assert relay.received[1] == {**relay.received[2], "expires_at": relay.received[1]["expires_at"]}
+        assert phone.open(relay.received[2]["envelope"])["alert"]["status"] == "resolved"
+
+        receipts = wait_for_receipts(delivery, 2)
+        assert {r["state"] for r in receipts} == {"accepted"}
+        assert phone.token not in str(receipts)
+    finally:
+        for peer in (registration, ingest, delivery, relay):
+            peer.close()
+
+
+def wait_for_receipts(delivery: Client, count: int) -> list[dict]:
+    for _ in range(200):
+        _, answer = delivery.ask("receipt.query.v1", {"limit": 100, "state": "accepted"})
+        if len(answer["receipts"]) == count:
+            return answer["receipts"]
+    raise AssertionError(f"{len(answer['receipts'])} receipts instead of {count}")
+
+
+def test_delivery_killed_while_the_relay_is_away(house):
+    server = house.start_all()
+    registration = Client(house.context, house.endpoint("registration"))
+    ingest = Client(house.context, house.endpoint("eventingest"))
+    delivery = Client(house.context, house.endpoint("delivery"))
+    try:
+        registration.ask(
+            "registration.admin.user.add.v1",
+            {"username": "bob", "password": "correct horse battery", "role": "member"},
+        )
+        _, pairing = registration.ask("registration.admin.pair.v1", {"username": "bob"})
+        phone = Phone(server, "python-phone-2")
+        phone.pair(pairing["code"])
+        phone.subscribe(alerts=True)
+        _, answer = ingest.ask("event.publish.v1", [alert(f"k{n}", rule_id=f"r{n}") for n in range(20)])
+        assert {r["status"] for r in answer["results"]} == {"accepted"}
+        for _ in range(400):
+            _, answer = delivery.ask("outbox.admin.status.v1", {})
+            if sum(s["rows"] for s in answer["states"]) == 20:
+                break
+        house.services["delivery"].kill()
+        house.start("delivery", **house.delivery_environment())
+        relay = RelayStub(house.context, house.endpoint("relay"))
+        relay.serve_until(lambda r: len({m["event_id"] for m in r.received}) == 20)
+        delivery.close()
+        delivery = Client(house.context, house.endpoint("delivery"))
+        assert len(wait_for_receipts(delivery, 20)) == 20
+        assert len(relay.received) == 20, "each message once: none had been handed over"
+        relay.close()
+    finally:
+        for peer in (registration, ingest, delivery):
+            peer.close()

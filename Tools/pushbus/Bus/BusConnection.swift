@@ -1,0 +1,145 @@
+import Bus
+import Commands
+import Contracts
+import FoundationEssentials
+import Glibc
+import ServiceKit
+import ZeroMQ
+
+/// Where a running PushBus is and how to get in, as the command line says it.
+struct BusConnection: Sendable {
+    /// The options that every command over the bus takes.
+    static let options: [Command.Option] = [
+        .value(
+            "--directory",
+            "DIR",
+            "where 'pushbus up' runs (default: $PUSHBUS_DIRECTORY, else ~/.pushbus)"
+        ),
+        .value("--endpoint", "ENDPOINT", "an endpoint instead: ipc:///path or tcp://host:port"),
+        .value("--key", "FILE", "our CURVE key file, for tcp ('pushbus keys make' writes one)"),
+        .value("--server-key", "FILE", "the service's public key file, for tcp"),
+        .value("--timeout", "SECONDS", "how long to wait for an answer (default 10)"),
+    ]
+
+    let directory: String
+    let endpoint: String?
+    let security: BusSecurity
+    let timeout: Duration
+
+    init(_ arguments: Arguments) throws {
+        directory = try Self.directory(arguments)
+        endpoint = arguments.value("--endpoint")
+        let seconds =
+            try arguments.value("--timeout", "1 to 3600 seconds") { text in
+                Int(text).flatMap { (1...3600).contains($0) ? $0 : nil }
+            } ?? 10
+        timeout = .seconds(seconds)
+        security = try Self.security(arguments)
+    }
+
+    /// The directory that the command line or the environment names.
+    static func directory(_ arguments: Arguments) throws(UsageError) -> String {
+        let environment = ProcessInfo.processInfo.environment
+        let named = arguments.value("--directory") ?? environment["PUSHBUS_DIRECTORY"]
+        if let named {
+            if named.hasPrefix("/") { return named }
+            return FileManager.default.currentDirectoryPath + "/" + named
+        }
+        guard let home = environment["HOME"], home.hasPrefix("/") else {
+            throw UsageError("--directory is missing, and HOME does not say where else to look")
+        }
+        return home + "/.pushbus"
+    }
+
+    private static func security(_ arguments: Arguments) throws -> BusSecurity {
+        switch (arguments.value("--key"), arguments.value("--server-key")) {
+        case (nil, nil): return .trustedDirectory
+        case (let key?, let server?):
+            return .curve(
+                BusCurve(
+                    keys: try CurveKeyFile.readSecret(key),
+                    serverKey: try CurveKeyFile.readPublic(server)
+                )
+            )
+        default: throw UsageError("--key and --server-key belong together")
+        }
+    }
+
+    /// Lends a client of one service and stops it afterwards.
+    func with<Result: Sendable>(
+        _ service: BusService,
+        _ body: (BusClient) async throws -> Result
+    ) async throws -> Result {
+        let runtime = try BusRuntime(name: "bus", log: .silent)
+        defer { runtime.stop() }
+        let client = try client(service, runtime)
+        defer { client.stop() }
+        return try await body(client)
+    }
+
+    private func client(_ service: BusService, _ runtime: BusRuntime) throws -> BusClient {
+        let endpoint = try endpoint(of: service)
+        do throws(BusConfigurationError) {
+            return try BusClient(
+                runtime: runtime,
+                name: service.rawValue,
+                endpoints: BusEndpointSource(parsing: endpoint),
+                security: security,
+                metrics: Metrics(),
+                log: .silent
+            )
+        } catch {
+            throw CommandFailure("\(error)", exitCode: ExitCode.configuration)
+        }
+    }
+
+    private func endpoint(of service: BusService) throws(CommandFailure) -> String {
+        if let endpoint { return endpoint }
+        let path = "\(directory)/bus/\(service.socket)"
+        guard access(path, F_OK) == 0 else {
+            throw CommandFailure(
+                "\(service.title) does not run in \(directory): start it with 'pushbus up', or "
+                    + "name another --directory or --endpoint",
+                exitCode: ExitCode.unavailable
+            )
+        }
+        return "ipc://\(path)"
+    }
+
+    /// Asks one service one thing.
+    func ask<Request: BusRequest>(
+        _ request: Request,
+        of service: BusService
+    ) async throws -> Request.Answer {
+        try await with(service) { client in
+            do throws(BusFailure) {
+                return try await client.ask(request, timeout: timeout)
+            } catch {
+                throw Self.failure(error, of: service)
+            }
+        }
+    }
+
+    /// What to tell people about a request without an answer.
+    static func failure(_ failure: BusFailure, of service: BusService) -> CommandFailure {
+        switch failure {
+        case .timeout:
+            CommandFailure(
+                "\(service.title) did not answer in time: 'pushbus status' shows what runs",
+                exitCode: ExitCode.unavailable
+            )
+        case .rejected(let reject):
+            CommandFailure(
+                "\(service.title) refused: \(reject.message)"
+                    + (reject.pointer.map { " (at \($0))" } ?? ""),
+                exitCode: reject.code == .retryAfter ? ExitCode.unavailable : ExitCode.failure
+            )
+        case .stopped:
+            CommandFailure("stopped before an answer came", exitCode: ExitCode.unavailable)
+        case .malformedAnswer(let why):
+            CommandFailure(
+                "\(service.title) answered in a form this version does not know: \(why)"
+            )
+        }
+    }
+}

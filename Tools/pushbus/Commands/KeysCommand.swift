@@ -1,0 +1,58 @@
+import Commands
+import ZeroMQ
+
+/// `pushbus keys make` and `pushbus keys show`
+enum KeysCommand {
+    static let make = Command(
+        "keys make",
+        "Makes a CURVE key for the bus over tcp.",
+        positionals: [.init("NAME", "the principal's name, such as relay")],
+        options: [.value("--directory", "DIR", "where the files go (default: here)")],
+        notes: """
+            Writes NAME.key (mode 0600, keep it where it is) and NAME.key.pub (to hand out), and
+            prints the line for a service's allow-list, to which message types and sources can be
+            added: 'name key [types [sources]]'.
+
+            \(ExitCode.help)
+            """
+    ) { arguments in
+        let name = try arguments.requiredWord("NAME")
+        guard isGood(name) else {
+            throw UsageError("NAME must be 1 to 64 of a-z, A-Z, 0-9, '.', '_' and '-'")
+        }
+        let path = (arguments.value("--directory") ?? ".") + "/\(name).key"
+        do throws(ZeroMQError) {
+            let keys = try CurveKeyPair.generate()
+            try CurveKeyFile.write(keys, to: path)
+            Terminal.standard.line("\(name) \(keys.publicKey.z85)")
+            Terminal.standard.error("wrote \(path) and \(path).pub\n")
+        } catch {
+            throw CommandFailure("\(error)", exitCode: ExitCode.files)
+        }
+        return ExitCode.success
+    }
+
+    static let show = Command(
+        "keys show",
+        "Prints the public key of a key file.",
+        positionals: [.init("FILE", "a key file or its .pub file")],
+        notes: ExitCode.help
+    ) { arguments in
+        do throws(ZeroMQError) {
+            let path = arguments.word("FILE") ?? ""
+            Terminal.standard.line(try CurveKeyFile.readPublic(path).z85)
+        } catch {
+            throw CommandFailure("\(error)", exitCode: ExitCode.files)
+        }
+        return ExitCode.success
+    }
+
+    static func isGood(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && !name.hasPrefix(".") && !name.hasPrefix("-")
+            && name.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5a).contains($0)
+                    || (0x61...0x7a).contains($0) || $0 == 0x2d || $0 == 0x2e || $0 == 0x5f
+            }
+    }
+}
