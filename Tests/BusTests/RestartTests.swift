@@ -1,0 +1,107 @@
+import Bus
+import Contracts
+import Loop
+import ServiceKit
+import TestKit
+import Testing
+import ZeroMQ
+
+@Suite struct RestartTests {
+    @Test func aRequestIsSentAgainToARestartedServer() async throws {
+        let world = try BusWorld()
+        let client = try world.client()
+        let arrived = Observed(0)
+        var deaf = BusRoutes()
+        deaf.answer(Echo.self) { (_, _) throws(Reject) in
+            arrived.update { $0 += 1 }
+            // Ends with the server's cancellation, never with an answer in time.
+            await Observed(false).wait { $0 }
+            throw Reject(.failed, "too late")
+        }
+        let first = Task { [deaf] in
+            try await world.server(routes: deaf).run(until: StopSignal())
+        }
+        let answer = Task {
+            try await client.ask(Echo("x"), timeout: .seconds(30), resendEvery: .milliseconds(200))
+        }
+        await arrived.wait { $0 > 0 }
+        first.cancel()
+        try? await first.value
+        try await world.serving(try world.server()) { _ in
+            let text = (try? await answer.value)?.text
+            // The dying server may still have said that it failed.
+            if text == nil { _ = try await client.ask(Echo("x"), timeout: .seconds(10)) }
+        }
+    }
+
+    @Test func theServerMayRestartFiftyTimes() async throws {
+        let world = try BusWorld()
+        let client = try world.client()
+        for round in 0..<50 {
+            try await world.serving(try world.server()) { _ in
+                let answer = try await client.ask(
+                    Echo("\(round)"),
+                    timeout: .seconds(30),
+                    resendEvery: .milliseconds(300)
+                )
+                #expect(answer.text == "\(round)")
+            }
+        }
+    }
+
+    @Test func theClientMayRestartFiftyTimes() async throws {
+        let world = try BusWorld()
+        try await world.serving(try world.server()) { _ in
+            for round in 0..<50 {
+                let client = try world.client()
+                let answer = try await client.ask(Echo("\(round)"), timeout: .seconds(30))
+                #expect(answer.text == "\(round)")
+                client.stop()
+            }
+        }
+    }
+
+    @Test func requestsWithoutResendEndWhenTheConnectionIsLost() async throws {
+        let world = try BusWorld()
+        let client = try world.client()
+        let arrived = Observed(0)
+        var deaf = BusRoutes()
+        deaf.answer(Echo.self) { (_, _) throws(Reject) in
+            arrived.update { $0 += 1 }
+            await Observed(false).wait { $0 }
+            throw Reject(.failed, "too late")
+        }
+        let first = Task { [deaf] in
+            try await world.server(routes: deaf).run(until: StopSignal())
+        }
+        let answer = Task { try await client.ask(Echo("x"), timeout: .seconds(300)) }
+        await arrived.wait { $0 > 0 }
+        first.cancel()
+        try? await first.value
+        await #expect(throws: BusFailure.self) {
+            try await within(.seconds(20)) { try await answer.value }
+        }
+    }
+
+    @Test func theEndpointFileIsReadAgainWhileRunning() async throws {
+        let world = try BusWorld()
+        let other = BusEndpoint(.ipc(world.directory.file("other.sock")))
+        let path = try world.write("# none yet\n", to: "endpoints")
+        let client = try world.client(source: .file(path))
+        var routes = BusRoutes()
+        routes.answer(Echo.self) { (_, _) throws(Reject) in EchoAnswer("other") }
+        try await world.serving(try world.server(), try world.server(other, routes: routes)) { _ in
+            _ = try world.write("\(world.ipc.address)\n", to: "endpoints")
+            let first = try await client.ask(Echo("first"), timeout: .seconds(20))
+            #expect(first.text == "first")
+            _ = try world.write("nonsense\n\(other.address)\n", to: "endpoints")
+            let moved = try await within(.seconds(20)) {
+                while true {
+                    let answer = try await client.ask(Echo("first"), timeout: .seconds(20))
+                    if answer.text == "other" { return true }
+                }
+            }
+            #expect(moved)
+        }
+    }
+}
