@@ -37,11 +37,25 @@ package struct HTTP2HeaderList: Sendable {
         }
     }
 
-    /// How many fields bear that lowercase name.
-    package func count(of name: String) -> Int {
-        var found = 0
-        for field in fields where field.name == name { found += 1 }
-        return found
+    /// Whether more than one field bears that lowercase name.
+    package func isRepeated(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { wanted in
+            bytes.withUnsafeBufferPointer { all in
+                var start = 0
+                var found = 0
+                for entry in entries {
+                    let nameEnd = Int(entry.nameEnd)
+                    if nameEnd - start == wanted.count,
+                        all[start..<nameEnd].elementsEqual(wanted)
+                    {
+                        found += 1
+                    }
+                    start = Int(entry.valueEnd)
+                }
+                return found > 1
+            }
+        }
     }
 
     /// All fields in the order they came.
