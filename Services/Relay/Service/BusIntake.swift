@@ -1,0 +1,122 @@
+import Bus
+import Contracts
+import Loop
+import RelayCore
+import ServiceKit
+
+/// `relay.send.v1`: the same checks as the public endpoint, credit per principal instead of the
+/// source and target limits, and verdicts as they become known.
+package final class BusIntake: Sendable {
+    private let relay: Relay
+    private let time: any TimeSource
+    private let log: Log
+    /// Messages that one principal may have under way.
+    private let credit: Int
+    private let underWay = Locked<[String: Int]>([:])
+
+    package init(relay: Relay, credit: Int, time: any TimeSource, log: Log) {
+        self.relay = relay
+        self.credit = credit
+        self.time = time
+        self.log = log
+    }
+
+    /// Adds the handlers of this service.
+    package func register(in routes: inout BusRoutes) {
+        routes.stream(RelaySend.self) { (request, context, emit) throws(Reject) in
+            await self.answer(request, from: context.peer.principal, emit)
+        }
+    }
+
+    private typealias Entry = RelayVerdicts.Verdict
+
+    private func answer(
+        _ request: RelaySend,
+        from principal: String,
+        _ emit: BusRoutes.Emit<RelayVerdicts>
+    ) async {
+        let total = request.messages.count
+        guard total > 0 else {
+            _ = await emit(RelayVerdicts(verdicts: [], last: true))
+            return
+        }
+        // As many places as verdicts, so that nobody who brings one ever waits.
+        let verdicts = BoundedChannel<Entry>(capacity: total)
+        let taken = take(total, for: principal)
+        defer { giveBack(taken, for: principal) }
+        let checked = check(request.messages, credit: taken, verdicts)
+        let places = checked.map(\.place)
+        await relay.send(checked.map(\.message)) { index, verdict in
+            _ = verdicts.trySend(verdict.entry(at: places[index]))
+        }
+        var known = 0
+        var isHeard = true
+        while known < total {
+            let batch = await verdicts.nextBatch(max: BusLimits.records)
+            if batch.isEmpty { return }
+            known += batch.count
+            // A peer that left still gets nothing wrong: it asks again, and APNs collapses.
+            if isHeard {
+                isHeard = await emit(RelayVerdicts(verdicts: batch, last: known == total))
+            }
+        }
+    }
+
+    private func check(
+        _ messages: [RelaySend.Message],
+        credit: Int,
+        _ verdicts: BoundedChannel<Entry>
+    ) -> [(place: Int, message: RelaySend.Message)] {
+        let now = time.wall.second
+        var checked: [(place: Int, message: RelaySend.Message)] = []
+        for (place, message) in messages.enumerated() {
+            do throws(ContractViolation) {
+                try SendRequest.check(message, now: now)
+                if checked.count < credit {
+                    checked.append((place, message))
+                } else {
+                    _ = verdicts.trySend(RelayVerdict.busy().entry(at: place))
+                }
+            } catch {
+                log.warning("message breaks the contract", ["rule": .text(error)])
+                _ = verdicts.trySend(RelayVerdict.invalidRequest.entry(at: place))
+            }
+        }
+        return checked
+    }
+
+    private func take(_ wanted: Int, for principal: String) -> Int {
+        underWay.withLock { underWay in
+            let taken = min(wanted, max(0, credit - underWay[principal, default: 0]))
+            underWay[principal, default: 0] += taken
+            return taken
+        }
+    }
+
+    private func giveBack(_ taken: Int, for principal: String) {
+        underWay.withLock { underWay in
+            underWay[principal, default: 0] -= taken
+            if underWay[principal] == 0 { underWay[principal] = nil }
+        }
+    }
+}
+
+/// A bus server whose peers get their verdicts before it ends.
+struct BusListener: Service {
+    let name = "bus"
+    let server: BusServer
+    let relay: Relay
+    let readiness: Readiness
+
+    func run(until stop: StopSignal) async throws {
+        let registration = stop.onTrigger { [relay] in relay.refuseWaiting() }
+        defer { stop.remove(registration) }
+        async let bound: Void = announce()
+        try await server.run(until: stop)
+        await bound
+    }
+
+    private func announce() async {
+        if await server.bound() != nil { readiness.set(name, .ok) }
+    }
+}
