@@ -158,6 +158,10 @@ let package = Package(
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
         tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
         tests("Commands", ["Commands", "Contracts", "Loop", "ServiceKit", "pushbus"]),
+        tests(
+            "Phone",
+            ["phone", "Commands", "Contracts", "HTTPClient", "Loop", "PushBusDevice", "ServiceKit"]
+        ),
         tests("Topology", ["Topology", "Contracts", "Loop", "ServiceKit"]),
         tests(
             "Registration",

@@ -256,6 +256,17 @@ package actor PushDevice {
             for waiter in waiters { waiter.resume() }
         }
         let mine = generation
+        // Another process of the app may have refreshed, or ended the login, since we read it.
+        let stored: Session? = try environment.store.value(.session)
+        guard let stored, stored.sessionID == session.sessionID else {
+            generation += 1
+            self.session = nil
+            throw .signedOut
+        }
+        if stored.tokens != session.tokens {
+            self.session = stored
+            return
+        }
         let api = MobileAPI(
             address: try ServerAddress(session.server),
             transport: environment.transport

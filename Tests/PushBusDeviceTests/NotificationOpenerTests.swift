@@ -153,14 +153,24 @@ import Testing
     @Test func theProfileNamesPayloadKeyAndLabel() throws {
         var phone = try OpenerFixture()
         phone.opener = NotificationOpener(
-            profile: NotificationProfile(label: "Acme", payloadKey: "acme"),
+            profile: try AppProfile(
+                label: "Acme",
+                payloadKey: "acme",
+                fallbackTitle: "Acme One",
+                fallbackBody: "Look at Acme."
+            ),
             language: .english
         )
         guard case .content = phone.open(try phone.payload(phone.plaintext(), key: "acme")) else {
             Issue.record("not shown")
             return
         }
-        #expect(phone.opener.genericBanner.title == "Acme")
+        #expect(phone.opener.genericBanner == Banner(title: "Acme One", body: "Look at Acme."))
+        let chinese = NotificationOpener(
+            profile: phone.opener.profile,
+            language: .simplifiedChinese
+        )
+        #expect(chinese.genericBanner == Banner(title: "Acme", body: "打开 Acme 查看此通知。"))
     }
 
     @Test func aSealedEnvelopeOfAnotherAccountIsRefused() throws {

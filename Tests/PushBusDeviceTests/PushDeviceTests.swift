@@ -117,6 +117,33 @@ import Testing
         #expect(try await world.device.settings().revision == 3)
     }
 
+    @Test func tokensThatAnotherProcessRefreshedAreTakenUp() async throws {
+        let world = try world { seen throws(TransportFailure) in
+            switch (seen.path, seen.bearer) {
+            case ("/api/mobile/auth/pair", _): ScriptedServer.session(1)
+            case (_, "access-9"): ScriptedServer.settings(revision: 3)
+            default: ScriptedServer.refusal(401)
+            }
+        }
+        try await signIn(world)
+        var session: Session = try #require(try world.store.value(.session))
+        session.tokens.access = "access-9"
+        try world.store.store(session, .session)
+        #expect(try await world.device.settings().revision == 3)
+        #expect(!world.server.requests.contains { $0.path.hasSuffix("refresh") })
+    }
+
+    @Test func aLoginThatAnotherProcessEndedIsOver() async throws {
+        let world = try world { seen throws(TransportFailure) in
+            seen.path.hasSuffix("pair") ? ScriptedServer.session(1) : ScriptedServer.refusal(401)
+        }
+        try await signIn(world)
+        try world.store.remove(.session)
+        let error = await #expect(throws: DeviceError.self) { try await world.device.settings() }
+        #expect(error?.code == .signedOut)
+        #expect(await world.device.account == nil)
+    }
+
     @Test func aRefusedRefreshTokenEndsTheLogin() async throws {
         let world = try world { seen throws(TransportFailure) in
             seen.path.hasSuffix("pair") ? ScriptedServer.session(1) : ScriptedServer.refusal(401)

@@ -1,4 +1,19 @@
+import Commands
+import Glibc
+
 @main
 enum PhoneMain {
-    static func main() {}
+    static func main() async {
+        signal(SIGPIPE, SIG_IGN)
+        exit(await PhoneProgram.commands.run(Array(CommandLine.arguments.dropFirst())))
+    }
+}
+
+/// The headless phone: an app and its notification service extension without a screen.
+enum PhoneProgram {
+    static let commands = CommandSet(
+        program: "phone",
+        summary: "A headless phone: signs in, registers, receives, opens, shows, taps.",
+        commands: [RunCommand.command, TestCommand.command, LogoutCommand.command]
+    )
 }

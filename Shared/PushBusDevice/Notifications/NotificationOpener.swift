@@ -6,11 +6,11 @@ import PushBusCrypto
 ///
 /// Pure: keys, the log of what was shown and the time come in, the log goes out changed.
 package struct NotificationOpener: Sendable {
-    package let profile: NotificationProfile
+    package let profile: AppProfile
     package let language: Language
     private let text: TextTable
 
-    package init(profile: NotificationProfile = .reference, language: Language) {
+    package init(profile: AppProfile = .reference, language: Language) {
         self.profile = profile
         self.language = language
         text = TextTable(language)
@@ -50,6 +50,10 @@ package struct NotificationOpener: Sendable {
 
     /// What is shown when nothing of the content can be.
     package var genericBanner: Banner {
+        // English is what the publisher wrote, and what the system shows without the extension.
+        if language == .english {
+            return Banner(title: profile.fallbackTitle, body: profile.fallbackBody)
+        }
         let values = ["app": profile.label]
         return Banner(
             title: text.filled(.genericTitle, values),

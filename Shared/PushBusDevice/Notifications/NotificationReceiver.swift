@@ -11,8 +11,9 @@ package struct NotificationReceiver: Sendable {
         self.store = store
     }
 
-    /// Opens one delivery and commits what was shown before it returns, so that a repeat after a
-    /// crash is the only thing that can be shown twice, never lost.
+    /// Opens one delivery and commits that it is shown before it returns, so that a repeat stays
+    /// silent after a restart too. If the extension ends in between, the system shows the generic
+    /// text that was pushed.
     ///
     /// With storage that cannot be read the generic text is shown.
     package func receive(payload: [UInt8], now: UnixSeconds) -> Opening {
