@@ -1,0 +1,156 @@
+import FoundationEssentials
+import Glibc
+import Loop
+import ServiceKit
+import TestKit
+import Testing
+import Topology
+
+@Suite(.timeLimit(.minutes(1)))
+struct SupervisorTests {
+    private let directory: TemporaryDirectory
+    private let log = LogCollector()
+    private let supervisor: Supervisor
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        supervisor = try Supervisor(log: log.log())
+    }
+
+    /// A shell that says it is ready and runs until it is told to stop.
+    private func shell(
+        _ name: String,
+        _ script: String = "wait",
+        restart: RestartPolicy = .never
+    ) -> ProcessPlan {
+        let ready = directory.file("\(name).ready")
+        return ProcessPlan(
+            name: name,
+            executable: "/bin/sh",
+            arguments: [
+                "-c",
+                """
+                trap 'echo \(name) stops >> \(directory.file("order")); exit 0' TERM
+                sleep 1000 & echo "$!" > \(directory.file("\(name).child"))
+                echo '{"http":4711}' > \(ready).new; mv \(ready).new \(ready)
+                \(script)
+                """,
+            ],
+            readyFile: ready,
+            output: .file(directory.file("\(name).log")),
+            restart: restart
+        )
+    }
+
+    private func content(_ name: String) throws -> String {
+        try String(
+            decoding: Data(contentsOf: URL(filePath: directory.file(name))),
+            as: UTF8.self
+        )
+    }
+
+    @Test("All start, announce their ports and stop in reverse order with what they started")
+    func startAndStop() async throws {
+        try supervisor.add([shell("a"), shell("b"), shell("c")])
+        try supervisor.startAll()
+        try await supervisor.waitUntilAllReady(within: .seconds(20))
+        #expect(supervisor.ports(of: "b") == ["http": 4_711])
+        let child = try #require(Int32(try content("b.child").dropLast()))
+        #expect(kill(child, 0) == 0)
+        await supervisor.stopAll()
+        #expect(try content("order") == "c stops\nb stops\na stops\n")
+        #expect(supervisor.lastStatus(of: "a") == .exited(0))
+        #expect(supervisor.processID(of: "a") == nil)
+        // Killed with the group; it may still wait for init to reap it.
+        #expect(kill(child, 0) != 0 || isZombie(child))
+        #expect(throws: TopologyError.self) { try supervisor.start("a") }
+        await supervisor.stopAll()
+    }
+
+    private func isZombie(_ pid: Int32) -> Bool {
+        guard let status = try? Data(contentsOf: URL(filePath: "/proc/\(pid)/stat")) else {
+            return true
+        }
+        return String(decoding: status, as: UTF8.self).contains(") Z ")
+    }
+
+    @Test("A process that ignores SIGTERM is killed when its grace is over")
+    func stubborn() async throws {
+        try supervisor.add([shell("a", "trap '' TERM; wait; wait")])
+        try supervisor.startAll()
+        #expect(await supervisor.waitUntilReady("a"))
+        #expect(await supervisor.stop("a", grace: .milliseconds(200)) == .killed(SIGKILL))
+        await supervisor.stopAll()
+    }
+
+    @Test("A killed process comes back when its policy says so, and is ready anew")
+    func restart() async throws {
+        let policy = RestartPolicy.always(Backoff(base: .milliseconds(1), cap: .milliseconds(5)))
+        try supervisor.add([shell("a", restart: policy)])
+        try supervisor.startAll()
+        #expect(await supervisor.waitUntilReady("a"))
+        let first = supervisor.processID(of: "a")
+        for _ in 0..<3 {
+            #expect(await supervisor.kill("a") == .killed(SIGKILL))
+            #expect(await supervisor.waitUntilReady("a"))
+        }
+        #expect(supervisor.starts(of: "a") == 4)
+        #expect(supervisor.processID(of: "a") != first)
+        await supervisor.stopAll()
+        #expect(supervisor.starts(of: "a") == 4)
+    }
+
+    @Test("One that ends before it is ready is named")
+    func notReady() async throws {
+        var plan = shell("a")
+        plan.arguments = ["-c", "echo oops; exit 7"]
+        try supervisor.add([plan, shell("b")])
+        try supervisor.startAll()
+        let error = await #expect(throws: TopologyError.self) {
+            try await supervisor.waitUntilAllReady(within: .seconds(30))
+        }
+        #expect(error?.description == "a ended before it was ready (exit code 7); see its log")
+        #expect(await supervisor.waitForExit("a") == .exited(7))
+        #expect(try content("a.log") == "oops\n")
+        await supervisor.stopAll()
+    }
+
+    @Test("A missing program, a second name and an unknown one are refused")
+    func refused() async throws {
+        try supervisor.add([ProcessPlan(name: "a", executable: directory.file("none"))])
+        #expect(throws: TopologyError.self) { try supervisor.startAll() }
+        #expect(throws: TopologyError.self) { try supervisor.add([shell("a")]) }
+        #expect(throws: TopologyError.self) { try supervisor.start("b") }
+        #expect(await supervisor.waitForExit("b") == nil)
+        await supervisor.stopAll()
+    }
+
+    @Test("The child has no blocked or ignored signals, its own group and a lifeline")
+    func surroundings() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        var plan = shell("a")
+        plan.arguments = [
+            "-c",
+            """
+            grep -E 'SigBlk|SigIgn' /proc/$$/status; echo "own $OWN"
+            echo '{}' > \(directory.file("a.ready"))
+            read -r line <&3; echo lifeline over
+            """,
+        ]
+        plan.environment = ["OWN": "1"]
+        try supervisor.add([plan])
+        try supervisor.startAll()
+        #expect(await supervisor.waitUntilReady("a"))
+        let pid = try #require(supervisor.processID(of: "a"))
+        #expect(getpgid(pid) == pid)
+        await supervisor.stop("a")
+        let output = try content("a.log").split(separator: "\n")
+        // Signals 32 and 33 belong to the C library.
+        for line in output.prefix(2) {
+            let mask = try #require(UInt64(line.suffix(16), radix: 16))
+            #expect(mask & 0x7FFF_FFFF == 0, "\(line)")
+        }
+        #expect(output.last == "own 1")
+        await supervisor.stopAll()
+    }
+}
