@@ -173,8 +173,8 @@ let package = Package(
         tests(
             "EventIngest",
             [
-                "EventIngestCore", "EventIngestService", "Contracts", "Bus", "Storage", "Loop",
-                "ServiceKit", "PushBusCrypto",
+                "EventIngestCore", "EventIngestService", "Contracts", "Bus", "ZeroMQ", "Storage",
+                "Loop", "ServiceKit", "PushBusCrypto",
             ]
         ),
         tests(

@@ -44,7 +44,11 @@ package enum EventIngestAssembly {
                 runtime.stop()
             },
             pipeline,
-            EventIngestIntake(server: server, readiness: context.readiness),
+            EventIngestIntake(
+                server: server,
+                readiness: context.readiness,
+                ports: context.ports
+            ),
         ])
     }
 
@@ -57,6 +61,7 @@ package enum EventIngestAssembly {
             runtime: runtime,
             name: "registration",
             endpoints: settings.registration,
+            security: settings.security,
             metrics: context.metrics,
             log: context.log
         )
@@ -64,6 +69,7 @@ package enum EventIngestAssembly {
             runtime: runtime,
             name: "fanout",
             endpoints: settings.fanout,
+            security: settings.security,
             metrics: context.metrics,
             log: context.log
         )
@@ -94,6 +100,7 @@ package enum EventIngestAssembly {
             runtime: runtime,
             name: "eventingest",
             endpoint: settings.bind,
+            security: settings.security,
             routes: routes.routes(),
             metrics: context.metrics,
             log: context.log

@@ -4,6 +4,7 @@ import ServiceKit
 /// The settings of one EventIngest process.
 package struct EventIngestSettings: Sendable {
     package var bind: BusEndpoint
+    package var security: BusSecurity
     package var registration: BusEndpointSource
     package var fanout: BusEndpointSource
     package var storePath: String
@@ -12,6 +13,7 @@ package struct EventIngestSettings: Sendable {
 
     package init(
         bind: BusEndpoint,
+        security: BusSecurity = .trustedDirectory,
         registration: BusEndpointSource,
         fanout: BusEndpointSource,
         storePath: String,
@@ -19,6 +21,7 @@ package struct EventIngestSettings: Sendable {
         pipeline: PipelineLimits = PipelineLimits()
     ) {
         self.bind = bind
+        self.security = security
         self.registration = registration
         self.fanout = fanout
         self.storePath = storePath
@@ -28,18 +31,10 @@ package struct EventIngestSettings: Sendable {
 
     /// Reads everything and throws all bad values together.
     package init(_ reader: inout EnvironmentReader) throws(ConfigurationErrors) {
-        let bind = reader.requiredValue(
-            "BIND",
-            help: "endpoint of this process, ipc:///path or tcp://host:port"
-        ) { try BusEndpoint(parsing: $0) }
-        let registration = reader.requiredValue(
-            "REGISTRATION",
-            help: "endpoint of Registration, a list of them, or @/path of a file of them"
-        ) { try BusEndpointSource(parsing: $0) }
-        let fanout = reader.requiredValue(
-            "FANOUT",
-            help: "endpoints of the Fanouts, separated by commas, or @/path of a file of them"
-        ) { try BusEndpointSource(parsing: $0) }
+        let bus = BusSettings(&reader)
+        let bind = bus.bind(&reader)
+        let registration = bus.peers("REGISTRATION", &reader, help: "where Registration is")
+        let fanout = bus.peers("FANOUT", &reader, help: "where the Fanouts are")
         let path = reader.requiredValue(
             "STORE",
             help: "where events are kept: sqlite:/absolute/path"
@@ -63,14 +58,13 @@ package struct EventIngestSettings: Sendable {
             help: "events that are at Fanouts at the same time"
         )
         try reader.finish()
-        guard let bind, let registration, let fanout, let path else {
-            throw ConfigurationErrors(problems: [])
-        }
         self.init(
             bind: bind,
+            security: bus.security,
             registration: registration,
             fanout: fanout,
-            storePath: path,
+            // `finish()` has thrown when there is no path.
+            storePath: path ?? "",
             store: EventStoreLimits(openEvents: open, retentionSeconds: Int64(days) * 86_400),
             pipeline: PipelineLimits(handedOut: handed)
         )

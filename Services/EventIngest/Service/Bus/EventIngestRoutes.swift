@@ -1,7 +1,6 @@
 import Bus
 import Contracts
 import EventIngestCore
-import Glibc
 import ServiceKit
 
 /// What EventIngest answers on the bus.
@@ -39,7 +38,7 @@ package struct EventIngestRoutes: Sendable {
             let events = try await stored { try await store.events(query) }
             return EventQueryAnswer(events: events)
         }
-        routes.answer(ServiceStatus.self) { (_, _) throws(Reject) in status() }
+        routes.answerStatus(of: context)
         return routes
     }
 
@@ -69,23 +68,5 @@ package struct EventIngestRoutes: Sendable {
                 retryAfterMilliseconds: 1000
             )
         }
-    }
-
-    private func status() -> ServiceStatusAnswer {
-        var conditions: [String: String] = [:]
-        for (name, standing) in context.readiness.conditions {
-            switch standing {
-            case .ok: conditions[name] = ""
-            case .waiting(let reason): conditions[name] = reason
-            }
-        }
-        return ServiceStatusAnswer(
-            service: context.name,
-            version: context.version,
-            processID: Int64(getpid()),
-            ready: context.readiness.isReady,
-            conditions: conditions,
-            metrics: context.metrics.snapshot()
-        )
     }
 }

@@ -24,7 +24,7 @@ package struct EventPublishing: Sendable {
         wakes: PipelineWakes
     ) {
         self.store = store
-        identity = EventIdentity(sha256: { SHA256.hash($0) })
+        identity = EventIdentity(sha256: Self.hash)
         self.metrics = metrics
         self.log = log
         self.wakes = wakes
@@ -108,6 +108,9 @@ package struct EventPublishing: Sendable {
             )
         }
     }
+
+    /// The hash that identities and contents are told by.
+    package static let hash: Hash = { SHA256.hash($0) }
 
     private static func decodeJSON(_ bytes: [UInt8]) -> JSONValue? {
         try? JSONDecoder().decode(JSONValue.self, from: Data(bytes))

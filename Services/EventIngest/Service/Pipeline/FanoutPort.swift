@@ -1,11 +1,3 @@
-import Contracts
-
-/// Where watermarks come from: Registration.
-package protocol WatermarkSource: Sendable {
-    /// The committed binding counter, asked for now; throws when there is no answer.
-    func watermark() async throws -> Int64
-}
-
 /// Where admitted events go: one of the Fanouts.
 package protocol FanoutPort: Sendable {
     /// Hands an event to one Fanout and returns whether it took it.
