@@ -15,6 +15,8 @@ package enum Reason {
     package static let relayNoVerdict = "RelayNoVerdict"
     /// The relay's clock or the provider called it expired although its time has not come.
     package static let relayClock = "RelayClock"
+    /// Given back unsent: a peer went away or the process stops.
+    package static let handedBack = "HandedBack"
     /// Held back because its provider, topic or relay is paused.
     package static let paused = "Paused"
     /// The envelope in the store could not be read.

@@ -27,11 +27,15 @@ package struct ScopePauses: Sendable {
     }
 
     private var pauses: [PauseScope: Pause] = [:]
+    /// Uncertain failures in a row of scopes that are not paused.
+    private var strikes: [PauseScope: Int] = [:]
     /// Messages that may be handed over at a time while a scope recovers.
     private var ramps: [PauseScope: Int] = [:]
 
     /// A probe without a verdict counts as lost after this long.
     package static let probeLifetimeMilliseconds: Int64 = 30_000
+    /// Uncertain failures in a row that pause a scope.
+    package static let strikeLimit = 3
     static let firstRamp = 64
     static let lastRamp = 4096
 
@@ -42,13 +46,21 @@ package struct ScopePauses: Sendable {
 
     /// Records trouble of a scope; failures of messages that were under way when the pause began do
     /// not lengthen it, except by a longer stated delay.
+    ///
+    /// Trouble that is not certain, such as one answer of many, pauses after a few in a row only.
     package mutating func failed(
         _ scope: PauseScope,
         reason: String,
         statedMilliseconds: Int64?,
+        isCertain: Bool = true,
         now: Int64,
         unit: Double
     ) {
+        if !isCertain && pauses[scope] == nil {
+            strikes[scope, default: 0] += 1
+            guard strikes[scope, default: 0] >= Self.strikeLimit else { return }
+        }
+        strikes[scope] = nil
         ramps[scope] = nil
         let stated = min(statedMilliseconds ?? 0, RetryDelay.longestStatedMilliseconds)
         var pause =
@@ -68,6 +80,7 @@ package struct ScopePauses: Sendable {
 
     /// Records that a scope works; after a pause it is opened in growing steps.
     package mutating func succeeded(_ scope: PauseScope) {
+        strikes[scope] = nil
         if pauses.removeValue(forKey: scope) != nil {
             ramps[scope] = Self.firstRamp
         } else if let ramp = ramps[scope] {

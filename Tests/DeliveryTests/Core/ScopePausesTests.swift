@@ -48,6 +48,28 @@ import Testing
         #expect(pauses.admit(10_000, for: [.relay], now: 1) == .send(10_000))
     }
 
+    @Test func uncertainTroublePausesAfterSomeInARow() {
+        var pauses = ScopePauses()
+        func fail() {
+            pauses.failed(
+                .provider(.sandbox),
+                reason: "x",
+                statedMilliseconds: nil,
+                isCertain: false,
+                now: 0,
+                unit: 0
+            )
+        }
+        fail()
+        fail()
+        pauses.succeeded(.provider(.sandbox))
+        fail()
+        fail()
+        #expect(pauses.paused.isEmpty)
+        fail()
+        #expect(!pauses.paused.isEmpty)
+    }
+
     @Test func environmentsArePausedApart() {
         var pauses = ScopePauses()
         pauses.failed(

@@ -100,10 +100,17 @@ import Testing
             for _ in 0..<5 {
                 let rows = try await store.claim(limit: 9, lease: lease).rows
                 #expect(rows.map(\.claims) == [0])
-                try await store.release(
-                    rows.map(\.lease),
-                    reason: Reason.eligibilityUnknown,
-                    after: .seconds(1)
+                _ = try await store.settle(
+                    rows.map {
+                        RowOutcome(
+                            $0,
+                            .retry(
+                                reason: Reason.eligibilityUnknown,
+                                delayMilliseconds: 1000,
+                                isAttempt: false
+                            )
+                        )
+                    }
                 )
                 #expect(try await store.claim(limit: 9, lease: lease).rows.isEmpty)
                 time.advance(by: .seconds(1))
@@ -112,19 +119,6 @@ import Testing
             #expect(receipt?.state == .pending)
             #expect(receipt?.attempts == 0)
             #expect(receipt?.reason == Reason.eligibilityUnknown)
-        }
-    }
-
-    @Test(arguments: StoreFactory.all)
-    func aLapsedReleaseChangesNothing(_ factory: StoreFactory) async throws {
-        try await factory.with { store, time in
-            _ = try await store.enqueue(Samples.batch(1, 0..<1), leasing: 0, lease: lease)
-            let old = try await store.claim(limit: 1, lease: lease).rows
-            time.advance(by: lease)
-            let new = try await store.claim(limit: 1, lease: lease).rows
-            try await store.release(old.map(\.lease), reason: nil, after: .zero)
-            #expect(try await store.claim(limit: 1, lease: lease).rows.isEmpty)
-            #expect(new.count == 1)
         }
     }
 

@@ -21,9 +21,6 @@ package protocol DeliveryStore: Sendable {
     /// Commits outcomes; the answer has one entry for each, in order.
     func settle(_ outcomes: [RowOutcome]) async throws -> [SettleResult]
 
-    /// Gives claimed rows back, to be due after a delay: neither an attempt nor a crash.
-    func release(_ leases: [RowLease], reason: String?, after delay: Duration) async throws
-
     /// Ends up to `limit` rows whose time has passed and that nobody holds; returns how many.
     func expire(limit: Int) async throws -> Int
 

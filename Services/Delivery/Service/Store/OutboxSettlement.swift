@@ -2,7 +2,7 @@ import Contracts
 import DeliveryCore
 import Storage
 
-/// Commits outcomes and releases, in one transaction.
+/// Commits outcomes, in one transaction.
 struct OutboxSettlement: Sendable {
     /// Milliseconds of the store's clock.
     let now: Int64
@@ -43,32 +43,6 @@ struct OutboxSettlement: Sendable {
         }
         try deltas.write(to: connection)
         return (results, deltas.open)
-    }
-
-    func release(
-        _ leases: [RowLease],
-        reason: String?,
-        after delay: Int64,
-        on connection: SQLiteConnection
-    ) throws -> (Void, Int64) {
-        var deltas = EventDeltas()
-        var ends: [Int64: UnixSeconds] = [:]
-        let update = try connection.prepare(
-            """
-            UPDATE outbox SET due = $2, claims = 0, reason = ifnull($3, reason) WHERE id = $1
-            """
-        )
-        for lease in leases {
-            guard
-                let found = try find(lease.rowID, ends: &ends, on: connection),
-                !found.row.state.isTerminal, found.row.generation == lease.generation
-            else { continue }
-            let due = min(now + max(0, delay), found.row.expiresAt.start.milliseconds)
-            try update.run([.int(lease.rowID), .int(due), .text(orNull: reason)])
-            deltas.due(found.event, at: due)
-        }
-        try deltas.write(to: connection)
-        return ((), 0)
     }
 
     private func find(

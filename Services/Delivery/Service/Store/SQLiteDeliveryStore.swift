@@ -113,17 +113,6 @@ package final class SQLiteDeliveryStore: DeliveryStore {
         return try await change(rows: outcomes.count) { try settlement.run(outcomes, on: $0) }
     }
 
-    package func release(
-        _ leases: [RowLease],
-        reason: String?,
-        after delay: Duration
-    ) async throws {
-        let settlement = OutboxSettlement(now: now)
-        try await change(rows: leases.count) {
-            try settlement.release(leases, reason: reason, after: delay.milliseconds, on: $0)
-        }
-    }
-
     package func expire(limit: Int) async throws -> Int {
         let sweep = OutboxSweep(now: now)
         return try await change(rows: limit) { try sweep.expire(limit: limit, on: $0) }

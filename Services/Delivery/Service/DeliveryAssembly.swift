@@ -1,0 +1,94 @@
+import Bus
+import Contracts
+import Loop
+import PushBusCrypto
+import ServiceKit
+
+/// Puts the parts of a Delivery process together.
+package enum DeliveryAssembly {
+    /// Opens the store and makes the services, in the order in which they start.
+    package static func build(
+        _ settings: DeliverySettings,
+        _ context: ProcessContext
+    ) async throws -> ProcessMain.Assembly {
+        context.readiness.set("bus", .waiting("the endpoint is not bound yet"))
+        let runtime = try BusRuntime(log: context.log)
+        let registration = try client(
+            "registration",
+            settings.registration,
+            settings,
+            runtime,
+            context
+        )
+        let relay = try client("relay", settings.relay, settings, runtime, context)
+        let store = try await SQLiteDeliveryStore.open(
+            path: settings.storePath,
+            time: context.time,
+            limits: settings.outbox
+        )
+        let freed = try await store.recover()
+        if freed > 0 { context.log.info("leases of a former run freed", ["rows": .int(freed)]) }
+        let worker = OutboxWorker(
+            store: store,
+            registration: BusRegistration(client: registration),
+            relay: BusRelay(client: relay, log: context.log),
+            limits: settings.worker,
+            context: context,
+            hashToken: { SHA256.hash(Array($0.hex.utf8)) }
+        )
+        let server = try BusServer(
+            runtime: runtime,
+            name: "delivery",
+            endpoint: settings.bind,
+            security: settings.bus.security,
+            routes: worker.routes(context),
+            metrics: context.metrics,
+            log: context.log
+        )
+        return ProcessMain.Assembly([
+            Holding("outbox") { await store.close() },
+            Holding("bus connections") {
+                registration.stop()
+                relay.stop()
+                runtime.stop()
+            },
+            worker,
+            DeliveryIntake(server: server, readiness: context.readiness),
+        ])
+    }
+
+    private static func client(
+        _ name: String,
+        _ endpoints: BusEndpointSource,
+        _ settings: DeliverySettings,
+        _ runtime: BusRuntime,
+        _ context: ProcessContext
+    ) throws -> BusClient {
+        // Every batch under way fits the window of one peer, so that none waits with an ageing check.
+        return try BusClient(
+            runtime: runtime,
+            name: name,
+            endpoints: endpoints,
+            security: settings.bus.security,
+            window: settings.worker.rounds,
+            metrics: context.metrics,
+            log: context.log
+        )
+    }
+}
+
+/// Holds something open until everything above it has stopped.
+private struct Holding: Service {
+    let name: String
+    private let close: @Sendable () async -> Void
+
+    init(_ name: String, close: @escaping @Sendable () async -> Void) {
+        self.name = name
+        self.close = close
+    }
+
+    func run(until stop: StopSignal) async {
+        await stop.wait()
+        await close()
+    }
+}

@@ -1,0 +1,214 @@
+import Contracts
+import DeliveryCore
+import ServiceKit
+
+/// What the parts of a worker share: rows in hand, room for more, pauses and totals.
+///
+/// A row that is in hand stays so until its outcome has been committed, so that no row of this process
+/// has two sends outstanding, whatever the store's leases say.
+actor OutboxDesk {
+    private let limits: WorkerLimits
+    private let time: any TimeSource
+    private let random: RandomSource
+    private let bell: Doorbell
+    private var inHand: Set<Int64> = []
+    private var reserved = 0
+    private var ready: [HeldRow] = []
+    private var pauses = ScopePauses()
+    private(set) var totals = ProviderTotals()
+    /// Whether rows may be taken in hand: peers are there, the store commits, nothing must be alone.
+    private var isOpen = false
+    /// Whether the store has due rows that nobody holds; new rows then wait their turn.
+    private var hasBacklog = false
+    private(set) var isStoreFailing = false
+    private var rounds = 0
+    /// Whether rows may have become due since the latest claim.
+    private var isClaimWanted = true
+    private var checkFailures: Int64 = 0
+
+    /// Records of a batch that is served at once even while others wait.
+    private static let smallBatch = 8
+
+    init(limits: WorkerLimits, time: any TimeSource, random: RandomSource, bell: Doorbell) {
+        self.limits = limits
+        self.time = time
+        self.random = random
+        self.bell = bell
+    }
+
+    var inHandCount: Int { inHand.count }
+    var pausedScopes: [PauseScope: String] { pauses.paused }
+
+    /// How many more rows may be taken in hand; few while the relay is probed or recovers.
+    var room: Int {
+        guard case .send(let most) = pauses.state(of: .relay, now: milliseconds) else { return 0 }
+        return max(0, min(limits.window, most) - inHand.count - reserved)
+    }
+
+    /// Opens or closes the desk for rows that are leased as they are inserted.
+    func setOpen(_ open: Bool) { isOpen = open }
+
+    func noteBacklog(_ backlog: Bool) { hasBacklog = backlog }
+
+    func setStoreFailing() { isStoreFailing = true }
+
+    /// Whether a claim may find something, asked once per claim.
+    func takeClaimWanted() -> Bool {
+        defer { isClaimWanted = false }
+        return isClaimWanted
+    }
+
+    /// Whether another batch may be started.
+    var hasFreeRound: Bool { rounds < limits.rounds }
+
+    func beginRound() { rounds += 1 }
+
+    func endRound() {
+        rounds -= 1
+        bell.ring()
+    }
+
+    // MARK: - Intake
+
+    /// How many of the rows that are about to be inserted may be leased at once.
+    func reserve(_ wanted: Int) -> Int {
+        guard isOpen, !isStoreFailing, !hasBacklog || wanted <= Self.smallBatch else { return 0 }
+        let granted = min(wanted, room)
+        reserved += granted
+        return granted
+    }
+
+    /// Takes rows that were leased under a reservation, which ends; `left` were inserted unleased.
+    func deliver(
+        _ rows: [ClaimedRow],
+        left: Int,
+        reserved count: Int,
+        asked: MonotonicInstant
+    ) {
+        reserved -= count
+        ready += admit(rows, asked: asked)
+        if left > 0 { isClaimWanted = true }
+        if left > 0 || !rows.isEmpty { bell.ring() }
+    }
+
+    /// Takes claimed rows in hand and leaves out those whose former send is still outstanding.
+    func admit(_ rows: [ClaimedRow], asked: MonotonicInstant) -> [HeldRow] {
+        rows.compactMap { row in
+            guard inHand.insert(row.lease.rowID).inserted else { return nil }
+            return HeldRow(row, asked: asked, lease: limits.lease)
+        }
+    }
+
+    /// Up to a batch of the rows that were leased as they were inserted.
+    func takeReady() -> [HeldRow] {
+        let batch = Array(ready.prefix(limits.batch))
+        ready.removeFirst(batch.count)
+        return batch
+    }
+
+    /// Everything that waits to be sent, for handing it back.
+    func takeAllReady() -> [HeldRow] {
+        defer { ready = [] }
+        return ready
+    }
+
+    /// The outcomes of these rows have been committed; some may be due again soon.
+    func putDown(_ rows: [Int64], someWait: Bool) {
+        isStoreFailing = false
+        if someWait { isClaimWanted = true }
+        for row in rows { inHand.remove(row) }
+        bell.ring()
+    }
+
+    // MARK: - Pauses
+
+    /// How long nothing at all may be sent, nil when something may.
+    var relayHold: Duration? {
+        if case .hold(let wait) = pauses.state(of: .relay, now: milliseconds) {
+            return .milliseconds(wait)
+        }
+        return nil
+    }
+
+    /// How many of these messages may go to one environment now.
+    func admission(_ count: Int, _ environment: APNsEnvironment) -> Admission {
+        pauses.admit(
+            count,
+            for: [.relay, .provider(environment), .topic(environment)],
+            now: milliseconds
+        )
+    }
+
+    /// Decides about verdicts and learns from them.
+    func decide(
+        _ verdicts: [(verdict: RelayVerdicts.Verdict, row: HeldRow, environment: APNsEnvironment)],
+        resends: Int
+    ) -> [VerdictDecision] {
+        let now = time.monotonic
+        var working: Set<PauseScope> = []
+        var failing: [(PauseScope, RelayVerdicts.Verdict)] = []
+        let decisions = verdicts.map { verdict, row, environment in
+            totals.count(verdict, in: environment)
+            let decision = VerdictRule(
+                verdict: verdict,
+                environment: environment,
+                attempts: row.row.attempts,
+                resends: resends,
+                hasExpired: now >= row.lifeEnds,
+                unit: random.unit()
+            ).decide()
+            working.formUnion(decision.working)
+            if let scope = decision.failing { failing.append((scope, verdict)) }
+            return decision
+        }
+        for scope in working { pauses.succeeded(scope) }
+        for (scope, verdict) in failing {
+            fail(
+                scope,
+                verdict.reason,
+                verdict.retryAfterMilliseconds,
+                isCertain: verdict.exposure == .none || scope == .relay
+            )
+        }
+        return decisions
+    }
+
+    /// The relay as a whole failed.
+    func relayFailed(_ reason: String, retryAfterMilliseconds: Int64?) {
+        fail(.relay, reason, retryAfterMilliseconds, isCertain: true)
+    }
+
+    private func fail(
+        _ scope: PauseScope,
+        _ reason: String,
+        _ stated: Int64?,
+        isCertain: Bool
+    ) {
+        pauses.failed(
+            scope,
+            reason: reason,
+            statedMilliseconds: stated,
+            isCertain: isCertain,
+            now: milliseconds,
+            unit: random.unit()
+        )
+    }
+
+    /// The wait after Registration has not answered, longer each time in a row.
+    func checkFailed() -> Duration {
+        checkFailures += 1
+        let delay = RetryDelay(baseMilliseconds: 500, capMilliseconds: 5000)
+        return .milliseconds(delay.milliseconds(failures: checkFailures, unit: random.unit()))
+    }
+
+    func checkSucceeded() { checkFailures = 0 }
+
+    /// A wait with jitter, for rows that failed without any verdict.
+    func ordinaryDelay(after attempts: Int64) -> Duration {
+        .milliseconds(
+            RetryDelay.ordinary.milliseconds(failures: attempts + 1, unit: random.unit())
+        )
+    }
+
+    private var milliseconds: Int64 { time.monotonic.nanoseconds / 1_000_000 }
+}

@@ -1,0 +1,81 @@
+import DeliveryCore
+import Loop
+import ServiceKit
+import Storage
+
+/// Commits outcomes in batches: what came during the previous commit.
+///
+/// An outcome is tried until it is committed; while that fails the desk stays closed, since without
+/// a commit nothing further is sent.
+struct OutcomeWriter: Sendable {
+    let store: any DeliveryStore
+    let desk: OutboxDesk
+    let cleanupBell: Doorbell
+    let time: any TimeSource
+    let metrics: DeliveryMetrics
+    let log: Log
+    private let channel = BoundedChannel<[RowOutcome]>(capacity: 64)
+
+    private static let batchesPerCommit = 16
+    private static let retryInterval = Duration.milliseconds(200)
+
+    init(
+        store: any DeliveryStore,
+        desk: OutboxDesk,
+        cleanupBell: Doorbell,
+        time: any TimeSource,
+        metrics: DeliveryMetrics,
+        log: Log
+    ) {
+        self.store = store
+        self.desk = desk
+        self.cleanupBell = cleanupBell
+        self.time = time
+        self.metrics = metrics
+        self.log = log
+    }
+
+    /// Hands outcomes over; waits while many are waiting already.
+    func write(_ outcomes: [RowOutcome]) async {
+        guard !outcomes.isEmpty else { return }
+        do {
+            try await channel.send(outcomes)
+        } catch {
+            // Only after the end of the worker: the leases lapse and another claim repeats the send.
+            log.warning("outcomes dropped", ["rows": .int(outcomes.count)])
+        }
+    }
+
+    /// No further outcomes will come.
+    func finish() { channel.finish() }
+
+    /// Commits until finished; throws only when the store cannot be used any more.
+    func run() async throws {
+        while true {
+            let batches = await channel.nextBatch(max: Self.batchesPerCommit)
+            guard !batches.isEmpty else { return }
+            let outcomes = batches.flatMap(\.self)
+            let results = try await commit(outcomes)
+            for result in results { metrics.settled(result) }
+            if outcomes.contains(where: { $0.cleanup != nil }) { cleanupBell.ring() }
+            await desk.putDown(outcomes.map(\.rowID), someWait: results.contains(.waiting))
+        }
+    }
+
+    private func commit(_ outcomes: [RowOutcome]) async throws -> [SettleResult] {
+        var failed = false
+        while true {
+            do {
+                let results = try await store.settle(outcomes)
+                if failed { log.info("store commits again") }
+                return results
+            } catch let error as StorageError where error.isRetriable {
+                if !failed { log.error("store does not commit", ["error": .text(error)]) }
+                failed = true
+                metrics.storeFailures.add()
+                await desk.setStoreFailing()
+                try await time.sleep(for: Self.retryInterval)
+            }
+        }
+    }
+}

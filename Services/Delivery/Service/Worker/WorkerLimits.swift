@@ -1,0 +1,26 @@
+/// Sizes and times of a worker.
+package struct WorkerLimits: Sendable {
+    /// Rows in hand at a time: claimed, being checked or sent, or waiting for their commit.
+    package var window = 4096
+    /// Rows of one check and one send.
+    package var batch = 256
+    /// Batches under way at a time; a batch is under way until its last verdict. Not more than a relay
+    /// reads at once, or messages would wait unread with an ageing check.
+    package var rounds = 64
+    /// How long a claim holds.
+    package var lease: Duration = .seconds(60)
+    /// What must be left of a lease when a row is handed to a relay: longer than a send can take.
+    package var leaseReserve: Duration = .seconds(30)
+    /// Longest wait for Registration's answer.
+    package var checkTimeout: Duration = .seconds(5)
+    /// Longest wait for the verdicts of a batch.
+    package var sendTimeout: Duration = .seconds(25)
+    /// Longest time between two looks at the store.
+    package var pollInterval: Duration = .seconds(1)
+    /// How long a stopping worker waits for verdicts.
+    package var stopGrace: Duration = .seconds(5)
+    /// How long receipts are kept after the end of their event.
+    package var retention: Duration = .seconds(2 * 86_400)
+
+    package init() {}
+}

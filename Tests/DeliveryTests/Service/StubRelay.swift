@@ -1,0 +1,62 @@
+import Bus
+import Contracts
+import ServiceKit
+import TestKit
+
+/// A Relay that keeps what it was sent and answers what the test wants.
+final class StubRelay: Sendable {
+    struct Reply: Sendable {
+        var outcome: Outcome
+        var reason: String
+        var scope = VerdictScope.message
+        var exposure = Exposure.answered
+        var cleanup: CleanupKind?
+        var retryAfter: Int64?
+        var timestamp: UnixMilliseconds?
+
+        static let accepted = Reply(outcome: .accepted, reason: "Accepted")
+    }
+
+    struct State: Sendable {
+        var batches: [Int] = []
+        var messages: [RelaySend.Message] = []
+    }
+
+    let state = Observed(State())
+    private let reply: Observed<@Sendable (RelaySend.Message) async -> Reply?>
+
+    init(_ reply: @escaping @Sendable (RelaySend.Message) async -> Reply? = { _ in .accepted }) {
+        self.reply = Observed(reply)
+    }
+
+    func answer(_ reply: @escaping @Sendable (RelaySend.Message) async -> Reply?) {
+        self.reply.update { $0 = reply }
+    }
+
+    func routes() -> BusRoutes {
+        var routes = BusRoutes()
+        routes.stream(RelaySend.self) { [state, reply] request, _, emit throws(Reject) in
+            state.update {
+                $0.batches.append(request.messages.count)
+                $0.messages += request.messages
+            }
+            for (index, message) in request.messages.enumerated() {
+                // Nothing is said about a message without a reply.
+                guard let reply = await reply.value(message) else { continue }
+                let verdict = RelayVerdicts.Verdict(
+                    index: index,
+                    outcome: reply.outcome,
+                    reason: reply.reason,
+                    scope: reply.scope,
+                    exposure: reply.exposure,
+                    cleanup: reply.cleanup,
+                    retryAfterMilliseconds: reply.retryAfter,
+                    apnsTimestamp: reply.timestamp
+                )
+                let isLast = index == request.messages.count - 1
+                _ = await emit(RelayVerdicts(verdicts: [verdict], last: isLast))
+            }
+        }
+        return routes
+    }
+}
