@@ -80,7 +80,7 @@ final class ChildProcess: Sendable {
         }
         posix_spawn_file_actions_adddup2(&actions, lifeline, lifelineDescriptor)
         // Whatever else this process has open without close-on-exec is none of the child's.
-        posix_spawn_file_actions_addclosefrom_np(&actions, lifelineDescriptor + 1)
+        SpawnActions.closeAll(from: lifelineDescriptor + 1, in: &actions)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 
 // prctl is variadic, which Swift cannot import.
@@ -14,4 +15,10 @@ static inline void clinux_name_this_thread(const char *name) {
 extern int pipe2(int ends[2], int flags);
 static inline int clinux_pipe(int ends[2]) {
     return pipe2(ends, O_CLOEXEC);
+}
+
+// As above; in the C library since 2.34.
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+static inline int clinux_close_from(posix_spawn_file_actions_t *actions, int from) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
