@@ -1,5 +1,12 @@
 import CMHD
 
+extension ServerCore {
+    /// The core behind the pointer that a daemon hands to its callbacks.
+    static func behind(_ context: UnsafeMutableRawPointer) -> ServerCore {
+        Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+    }
+}
+
 // File-scope functions: libmicrohttpd calls them on its own thread, where a closure formed in an
 // isolated context would trap.
 
@@ -16,7 +23,7 @@ func accessRequest(
     guard let context, let handle, let url, let method, let uploadSize, let request,
         let socket = cmhd_socket_context(handle)
     else { return .NO }
-    let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+    let core = ServerCore.behind(context)
     let connection = Unmanaged<ServerConnection>.fromOpaque(socket).takeUnretainedValue()
     if request.pointee == nil {
         request.pointee = socket
@@ -74,7 +81,7 @@ func requestCompleted(
 ) {
     guard let context, let socket = request?.pointee else { return }
     request?.pointee = nil
-    Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+    ServerCore.behind(context)
         .completed(Unmanaged<ServerConnection>.fromOpaque(socket).takeUnretainedValue())
 }
 
@@ -85,7 +92,7 @@ func connectionChanged(
     _ change: MHD_ConnectionNotificationCode
 ) {
     guard let context, let handle, let socket else { return }
-    let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+    let core = ServerCore.behind(context)
     switch change {
     case .CONNECTION_NOTIFY_STARTED:
         socket.pointee = Unmanaged.passRetained(core.opened(handle)).toOpaque()

@@ -1,0 +1,78 @@
+import Contracts
+import HTTPServer
+import RegistrationCore
+
+/// Which endpoint a request is for.
+enum MobileRoute: Hashable {
+    case login
+    case pair
+    case refresh
+    case logout
+    case readSettings
+    case saveSettings
+    case register
+    case requestTest
+    case readTest(EventID)
+
+    var needsSession: Bool {
+        switch self {
+        case .login, .pair, .refresh: false
+        default: true
+        }
+    }
+
+    var takesBody: Bool {
+        switch self {
+        case .readSettings, .readTest: false
+        default: true
+        }
+    }
+
+    var needsBody: Bool { takesBody && self != .logout }
+
+    private static let prefix = "/api/mobile"
+    private static let byPath: [String: [String: MobileRoute]] = [
+        "/auth/login": ["POST": .login],
+        "/auth/pair": ["POST": .pair],
+        "/auth/refresh": ["POST": .refresh],
+        "/auth/logout": ["POST": .logout],
+        "/push/settings": ["GET": .readSettings, "PUT": .saveSettings],
+        "/push/encrypted-register": ["POST": .register],
+        "/push/test": ["POST": .requestTest],
+    ]
+
+    static func find(_ head: HTTPRequestHead) throws(RequestProblem) -> MobileRoute {
+        guard head.path.hasPrefix(prefix) else { throw .notFound }
+        let path = String(head.path.dropFirst(prefix.count))
+        if path == "/push/register" { throw .gone }
+        if let id = testID(path) {
+            guard head.method == "GET" else { throw methodNotAllowed }
+            guard let id = EventID(id) else {
+                throw .invalid("event_id must be a lowercase UUID.")
+            }
+            return .readTest(id)
+        }
+        guard let methods = byPath[path] else { throw .notFound }
+        guard let route = methods[head.method] else { throw methodNotAllowed }
+        return route
+    }
+
+    /// The methods of a path, for `Allow`.
+    static func methods(of path: String) -> String {
+        let path = String(path.dropFirst(prefix.count))
+        if testID(path) != nil { return "GET" }
+        return byPath[path]?.keys.sorted().joined(separator: ", ") ?? ""
+    }
+
+    private static func testID(_ path: String) -> String? {
+        let start = "/push/test/"
+        guard path.hasPrefix(start), path.utf8.count > start.utf8.count else { return nil }
+        return String(path.dropFirst(start.count))
+    }
+
+    private static let methodNotAllowed = RequestProblem(
+        405,
+        "method_not_allowed",
+        "This path has other methods; see Allow."
+    )
+}

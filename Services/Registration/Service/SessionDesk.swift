@@ -1,0 +1,146 @@
+import Contracts
+import FoundationEssentials
+import PushBusCrypto
+import RegistrationCore
+import ServiceKit
+
+/// Opens, renews and ends sessions: the one place that makes tokens and codes.
+package struct SessionDesk: Sendable {
+    /// A session with the tokens that only its phone gets to see.
+    package struct Grant: Sendable {
+        package let caller: Caller
+        package let accessToken: Password
+        package let refreshToken: Password
+    }
+
+    private struct Tokens {
+        let access: String
+        let refresh: String
+        let hashes: TokenHashes
+    }
+
+    private let store: any AccountStore
+    private let passwords: PasswordThread
+    private let lifetimes: SessionLifetimes
+    private let time: any TimeSource
+    private let random: RandomSource
+
+    package init(
+        store: any AccountStore,
+        passwords: PasswordThread,
+        lifetimes: SessionLifetimes,
+        time: any TimeSource,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.passwords = passwords
+        self.lifetimes = lifetimes
+        self.time = time
+        self.random = random
+    }
+
+    private var now: UnixSeconds { time.wall.second }
+
+    /// Nil when account and password do not fit; both cases take equally long.
+    package func login(_ request: LoginRequest) async throws -> Grant? {
+        let known = try await store.account(named: request.username)
+        let fits = try await passwords.verify(request.password, against: known?.passwordHash)
+        guard fits, let known else { return nil }
+        return try await open(request.device, by: .password(known.account.id))
+    }
+
+    package func pair(_ request: PairRequest) async throws -> Grant? {
+        try await open(request.device, by: .pairing(Self.hash(request.code.text)))
+    }
+
+    package func refresh(_ request: RefreshRequest) async throws -> Grant? {
+        let tokens = makeTokens()
+        let caller = try await store.refresh(
+            Self.hash(request.token.text),
+            to: tokens.hashes,
+            lifetimes: lifetimes,
+            now: now
+        )
+        return caller.map { grant($0, tokens) }
+    }
+
+    package func logout(_ caller: Caller) async throws {
+        try await store.endSession(caller.session.id)
+    }
+
+    package func caller(accessToken: Substring) async throws -> Caller? {
+        try await store.caller(accessHash: Self.hash(String(accessToken)), now: now)
+    }
+
+    /// Nil when there is no such account.
+    package func makePairingCode(for username: String) async throws -> (Password, UnixSeconds)? {
+        let code = secret(bytes: 20)
+        let expiresAt = now.adding(seconds: lifetimes.pairingSeconds)
+        let saved = try await store.savePairingCode(
+            Self.hash(code),
+            for: username,
+            expiresAt: expiresAt
+        )
+        return saved ? (Password(code), expiresAt) : nil
+    }
+
+    package func addAccount(_ request: UserAdd) async throws -> (id: UserID, added: Bool) {
+        if let known = try await store.account(named: request.username) {
+            return (known.account.id, false)
+        }
+        let hash = try await passwords.hash(request.password)
+        let account = Account(
+            id: UserID(makeUUID()),
+            username: request.username,
+            role: request.role
+        )
+        return try await store.addAccount(account, passwordHash: hash, now: now)
+    }
+
+    private func open(_ device: SignInDevice, by proof: SessionProof) async throws -> Grant? {
+        let now = now
+        let tokens = makeTokens()
+        let end = now.adding(seconds: lifetimes.sessionSeconds)
+        let session = NewSession(
+            id: SessionID(makeUUID()),
+            device: device,
+            tokens: tokens.hashes,
+            createdAt: now,
+            expiresAt: end,
+            accessExpiresAt: lifetimes.accessEnd(now: now, sessionEnd: end)
+        )
+        return try await store.openSession(session, by: proof).map { grant($0, tokens) }
+    }
+
+    private func grant(_ caller: Caller, _ tokens: Tokens) -> Grant {
+        Grant(
+            caller: caller,
+            accessToken: Password(tokens.access),
+            refreshToken: Password(tokens.refresh)
+        )
+    }
+
+    private func makeTokens() -> Tokens {
+        let access = secret(bytes: 32)
+        let refresh = secret(bytes: 32)
+        return Tokens(
+            access: access,
+            refresh: refresh,
+            hashes: TokenHashes(access: Self.hash(access), refresh: Self.hash(refresh))
+        )
+    }
+
+    private func secret(bytes count: Int) -> String {
+        Base64.encodeURL(random.bytes(count))
+    }
+
+    private func makeUUID() -> String {
+        var generator = random
+        return UUID.random(using: &generator).uuidString.lowercased()
+    }
+
+    /// Tokens and codes are random and long: a plain hash is enough to keep them from the store.
+    private static func hash(_ secret: String) -> Blob {
+        Blob(SHA256.hash(Array(secret.utf8)))
+    }
+}

@@ -1,0 +1,129 @@
+import Storage
+
+/// The tables of Registration. Times are Unix seconds unless their name ends in `_ms`.
+enum RegistrationSchema {
+    static let migrations = [
+        Migration(
+            number: 1,
+            name: "registration: accounts, sessions, installations, tests",
+            statements: accounts + installations + tests + guardTables
+        )
+    ]
+
+    private static let accounts = [
+        """
+        CREATE TABLE accounts (
+            user_id TEXT PRIMARY KEY NOT NULL,
+            username TEXT NOT NULL UNIQUE,
+            password_hash TEXT NOT NULL,
+            role TEXT NOT NULL,
+            created_at INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE pairing_codes (
+            code_hash BLOB PRIMARY KEY NOT NULL,
+            user_id TEXT NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE sessions (
+            session_id TEXT PRIMARY KEY NOT NULL,
+            user_id TEXT NOT NULL,
+            installation_id TEXT NOT NULL,
+            device_name TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            last_seen_at INTEGER NOT NULL,
+            access_hash BLOB NOT NULL UNIQUE,
+            access_expires_at INTEGER NOT NULL,
+            refresh_hash BLOB NOT NULL UNIQUE
+        ) STRICT
+        """,
+        "CREATE INDEX sessions_by_installation ON sessions (installation_id, user_id)",
+        "CREATE INDEX sessions_by_end ON sessions (expires_at)",
+    ]
+
+    private static let installations = [
+        "CREATE TABLE binding_counter (id INTEGER PRIMARY KEY CHECK (id = 1), value INTEGER NOT NULL) STRICT",
+        "INSERT INTO binding_counter (id, value) VALUES (1, 0)",
+        """
+        CREATE TABLE installations (
+            installation_id TEXT PRIMARY KEY NOT NULL,
+            user_id TEXT,
+            revision INTEGER NOT NULL,
+            binding INTEGER NOT NULL,
+            bound_at_ms INTEGER NOT NULL,
+            enabled INTEGER NOT NULL,
+            alerts INTEGER NOT NULL,
+            security INTEGER NOT NULL,
+            task_failure INTEGER NOT NULL,
+            task_success INTEGER NOT NULL,
+            since_alerts INTEGER NOT NULL,
+            since_security INTEGER NOT NULL,
+            since_task_failure INTEGER NOT NULL,
+            since_task_success INTEGER NOT NULL,
+            session_id TEXT,
+            deployment_id TEXT,
+            device_token TEXT,
+            environment TEXT,
+            key_id TEXT,
+            key_digest BLOB,
+            sealed_key BLOB,
+            confirmed_at_ms INTEGER,
+            doubt TEXT
+        ) STRICT
+        """,
+        """
+        CREATE INDEX installations_by_token ON installations (device_token, environment)
+            WHERE device_token IS NOT NULL
+        """,
+        """
+        CREATE INDEX installations_by_session ON installations (session_id)
+            WHERE session_id IS NOT NULL
+        """,
+        "CREATE INDEX installations_by_user ON installations (user_id, installation_id)",
+    ]
+
+    private static let tests = [
+        """
+        CREATE TABLE tests (
+            event_id TEXT PRIMARY KEY NOT NULL,
+            installation_id TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            created_at INTEGER NOT NULL,
+            progress INTEGER NOT NULL,
+            reason TEXT
+        ) STRICT
+        """,
+        "CREATE INDEX tests_unsent ON tests (created_at) WHERE progress = 0",
+        "CREATE INDEX tests_by_installation ON tests (installation_id, created_at)",
+        "CREATE INDEX tests_by_age ON tests (created_at)",
+    ]
+
+    private static let guardTables = [
+        """
+        CREATE TABLE sender_totals (
+            process_id TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            verdicts INTEGER NOT NULL,
+            dead INTEGER NOT NULL,
+            suspect INTEGER NOT NULL,
+            topic INTEGER NOT NULL,
+            seen_at_ms INTEGER NOT NULL,
+            PRIMARY KEY (process_id, environment)
+        ) STRICT
+        """,
+        """
+        CREATE TABLE verdict_steps (
+            environment TEXT NOT NULL,
+            step INTEGER NOT NULL,
+            verdicts INTEGER NOT NULL,
+            failures INTEGER NOT NULL,
+            PRIMARY KEY (environment, step)
+        ) STRICT
+        """,
+    ]
+}

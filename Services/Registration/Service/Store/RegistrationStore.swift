@@ -1,0 +1,144 @@
+import Contracts
+import RegistrationCore
+
+/// What Registration keeps, in its own terms. Every change is committed when its call returns;
+/// refusals are thrown as `RequestProblem` and change nothing.
+package typealias RegistrationStore = AccountStore & InstallationStore & AudienceStore & TestStore
+
+/// Accounts, pairing codes and sessions.
+package protocol AccountStore: Sendable {
+    /// Adds an account unless the name is taken; says which account has the name now.
+    func addAccount(
+        _ account: Account,
+        passwordHash: String,
+        now: UnixSeconds
+    ) async throws -> (id: UserID, added: Bool)
+
+    func account(named username: String) async throws -> StoredAccount?
+
+    /// Keeps the hash of a pairing code; false when there is no such account.
+    func savePairingCode(
+        _ hash: Blob,
+        for username: String,
+        expiresAt: UnixSeconds
+    ) async throws -> Bool
+
+    /// Opens a session, ending an older one of the same account on the same installation. Nil when
+    /// the proof does not hold; a pairing code is spent by the attempt that succeeds.
+    func openSession(_ session: NewSession, by proof: SessionProof) async throws -> Caller?
+
+    /// Who an access token speaks for, nil when it is unknown or expired.
+    func caller(accessHash: Blob, now: UnixSeconds) async throws -> Caller?
+
+    /// Trades a refresh token for new tokens once; nil when it is unknown, used or expired.
+    func refresh(
+        _ refreshHash: Blob,
+        to tokens: TokenHashes,
+        lifetimes: SessionLifetimes,
+        now: UnixSeconds
+    ) async throws -> Caller?
+
+    /// Ends a session and forgets what it registered; ending an absent one is fine.
+    func endSession(_ id: SessionID) async throws
+
+    /// Forgets expired sessions, codes and old tests; returns how many rows went.
+    func purge(now: UnixSeconds) async throws -> Int
+}
+
+/// Settings and registrations, as seen by a signed-in phone.
+package protocol InstallationStore: Sendable {
+    func settings(of caller: Caller, now: UnixSeconds) async throws -> SettingsView
+
+    func save(
+        _ update: SettingsUpdate,
+        by caller: Caller,
+        now: UnixSeconds
+    ) async throws -> SettingsView
+
+    /// Registers a token and key, and clears the token wherever else it was in the deployment.
+    func register(
+        _ registration: DeviceRegistration,
+        expectedRevision: Int64,
+        by caller: Caller,
+        now: UnixMilliseconds
+    ) async throws -> SettingsView
+}
+
+/// What the other services ask.
+package protocol AudienceStore: Sendable {
+    /// The committed binding counter.
+    func watermark() async throws -> Int64
+
+    /// Up to `page.limit` installations after `page.after`, in byte order.
+    func audience(_ page: AudiencePage, now: UnixSeconds) async throws -> AudienceRows
+
+    /// One verdict for each check, in order.
+    func eligibility(
+        _ checks: [EligibilityCheck.Check],
+        now: UnixMilliseconds
+    ) async throws -> [EligibilityCheckAnswer.Verdict]
+
+    /// Counts the sender's totals and applies its items, unless the guard stands.
+    func clean(
+        _ cleanup: RegistrationCleanup,
+        now: UnixMilliseconds
+    ) async throws -> CleanupReport
+}
+
+/// Test notifications.
+package protocol TestStore: Sendable {
+    /// Commits a new test, or finds the one that the same request committed before.
+    func requestTest(
+        _ request: TestRequest,
+        by caller: Caller,
+        now: UnixSeconds
+    ) async throws -> TestNotification
+
+    /// The caller's own test of that id.
+    func test(_ id: EventID, of caller: Caller) async throws -> TestNotification?
+
+    /// Tests that EventIngest has not acknowledged and that have not expired, oldest first.
+    func unsentTests(limit: Int, now: UnixSeconds) async throws -> [TestNotification]
+
+    func settleTest(_ id: EventID, _ progress: TestNotification.Progress) async throws
+}
+
+/// An account with the hash of its password; it has no description.
+package struct StoredAccount: Sendable, CustomStringConvertible, CustomReflectable {
+    package let account: Account
+    package let passwordHash: String
+
+    package var description: String { "‹account›" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Why a session may be opened.
+package enum SessionProof: Sendable {
+    /// The password of that account was verified.
+    case password(UserID)
+    /// The hash of a pairing code.
+    case pairing(Blob)
+}
+
+/// A session that is to be opened.
+package struct NewSession: Sendable {
+    package let id: SessionID
+    package let device: SignInDevice
+    package let tokens: TokenHashes
+    package let createdAt: UnixSeconds
+    package let expiresAt: UnixSeconds
+    package let accessExpiresAt: UnixSeconds
+}
+
+/// Installations of a page with what else decides about them.
+package struct AudienceRows: Sendable {
+    package var rows: [(installation: Installation, standing: Eligibility.Standing)]
+    package var more: Bool
+}
+
+/// What a clean-up did.
+package struct CleanupReport: Sendable {
+    package var results: [CleanupResult]
+    /// Environments for which the mass-failure guard stands.
+    package var guarded: Set<APNsEnvironment>
+}
