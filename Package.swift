@@ -157,7 +157,10 @@ let package = Package(
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
         tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
-        tests("Commands", ["Commands", "Contracts", "Loop", "ServiceKit", "pushbus"]),
+        tests(
+            "Commands",
+            ["Commands", "Contracts", "Loop", "ServiceKit", "Topology", "pushbus"]
+        ),
         tests(
             "Phone",
             ["phone", "Commands", "Contracts", "HTTPClient", "Loop", "PushBusDevice", "ServiceKit"]

@@ -4,6 +4,7 @@ import FoundationEssentials
 import ServiceKit
 import TestKit
 import Testing
+import Topology
 
 @testable import pushbus
 

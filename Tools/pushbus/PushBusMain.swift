@@ -16,6 +16,8 @@ enum PushBusProgram {
         program: "pushbus",
         summary: "Runs and looks after a PushBus: events in, encrypted notifications out.",
         commands: [
+            UpCommand.command,
+            DemoCommand.command,
             UserAddCommand.command,
             PairCommand.command,
             PublishCommand.command,

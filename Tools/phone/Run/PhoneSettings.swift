@@ -49,11 +49,14 @@ extension PhoneSettings {
         _ arguments: Arguments
     ) throws -> (method: SignIn, server: ServerAddress)? {
         let method: SignIn
-        switch (arguments.value("--pair"), arguments.value("--login")) {
+        var code = arguments.value("--pair")
+        if let file = arguments.value("--pair-file") {
+            guard code == nil else { throw UsageError("--pair and --pair-file exclude each other") }
+            code = try InputFile.password(file: file)
+        }
+        switch (code, arguments.value("--login")) {
         case (nil, nil): return nil
-        case (let code?, nil):
-            let text = code == "-" ? try InputFile.password(file: "-") : code
-            method = .pairing(code: Password(text))
+        case (let code?, nil): method = .pairing(code: Password(code))
         case (nil, let username?):
             let file = arguments.value("--password-file")
             method = .password(username: username, Password(try InputFile.password(file: file)))

@@ -2,8 +2,8 @@ import Bus
 import Commands
 import Contracts
 import FoundationEssentials
-import Glibc
 import ServiceKit
+import Topology
 import ZeroMQ
 
 /// Where a running PushBus is and how to get in, as the command line says it.
@@ -65,63 +65,32 @@ struct BusConnection: Sendable {
         }
     }
 
-    /// Lends a client of one service and stops it afterwards.
-    func with<Result: Sendable>(
-        _ service: BusService,
-        _ body: (BusClient) async throws -> Result
+    init(directory: String, timeout: Duration) {
+        self.directory = directory
+        self.timeout = timeout
+        endpoint = nil
+        security = .trustedDirectory
+    }
+
+    /// Lends a stay on the bus and ends it afterwards.
+    func session<Result: Sendable>(
+        _ body: (BusSession) async throws -> Result
     ) async throws -> Result {
-        let runtime = try BusRuntime(name: "bus", log: .silent)
-        defer { runtime.stop() }
-        let client = try client(service, runtime)
-        defer { client.stop() }
-        return try await body(client)
-    }
-
-    private func client(_ service: BusService, _ runtime: BusRuntime) throws -> BusClient {
-        let endpoint = try endpoint(of: service)
-        do throws(BusConfigurationError) {
-            return try BusClient(
-                runtime: runtime,
-                name: service.rawValue,
-                endpoints: BusEndpointSource(parsing: endpoint),
-                security: security,
-                metrics: Metrics(),
-                log: .silent
-            )
-        } catch {
-            throw CommandFailure("\(error)", exitCode: ExitCode.configuration)
-        }
-    }
-
-    private func endpoint(of service: BusService) throws(CommandFailure) -> String {
-        if let endpoint { return endpoint }
-        let path = "\(directory)/bus/\(service.socket)"
-        guard access(path, F_OK) == 0 else {
-            throw CommandFailure(
-                "\(service.title) does not run in \(directory): start it with 'pushbus up', or "
-                    + "name another --directory or --endpoint",
-                exitCode: ExitCode.unavailable
-            )
-        }
-        return "ipc://\(path)"
+        let session = try BusSession(self)
+        defer { session.stop() }
+        return try await body(session)
     }
 
     /// Asks one service one thing.
     func ask<Request: BusRequest>(
         _ request: Request,
-        of service: BusService
+        of service: PushBusService
     ) async throws -> Request.Answer {
-        try await with(service) { client in
-            do throws(BusFailure) {
-                return try await client.ask(request, timeout: timeout)
-            } catch {
-                throw Self.failure(error, of: service)
-            }
-        }
+        try await session { try await $0.ask(request, of: service) }
     }
 
     /// What to tell people about a request without an answer.
-    static func failure(_ failure: BusFailure, of service: BusService) -> CommandFailure {
+    static func failure(_ failure: BusFailure, of service: PushBusService) -> CommandFailure {
         switch failure {
         case .timeout:
             CommandFailure(

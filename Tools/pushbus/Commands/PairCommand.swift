@@ -1,6 +1,7 @@
 import Commands
 import Contracts
 import ServiceKit
+import Topology
 
 /// `pushbus pair`
 enum PairCommand {

@@ -1,8 +1,8 @@
-import Bus
 import Commands
 import Contracts
 import FoundationEssentials
 import ServiceKit
+import Topology
 
 /// `pushbus publish`
 enum PublishCommand {
@@ -46,7 +46,7 @@ enum PublishCommand {
     ) { arguments in
         let connection = try BusConnection(arguments)
         let request = try request(arguments, now: SystemTime().wall, random: .system)
-        let answer = try await publish(request, over: connection)
+        let answer = try await connection.session { try await publish(request, in: $0) }
         if arguments.has("--json") {
             Terminal.standard.line(try JSONText.line(answer))
         } else {
@@ -70,12 +70,15 @@ enum PublishCommand {
             }
             return body
         case (nil, 1):
-            let event = try alert(arguments, now: now, random: random)
-            let bytes = try JSONEncoder().encode(event)
-            return try JSONDecoder().decode(EventPublish.self, from: bytes)
+            return try self.request(alert(arguments, now: now, random: random))
         default:
             throw UsageError("say what to publish: a FILE, --trigger or --resolve")
         }
+    }
+
+    /// One event that was made here.
+    static func request(_ event: CloudEvent<AlertEventData>) throws -> EventPublish {
+        try JSONDecoder().decode(EventPublish.self, from: JSONEncoder().encode(event))
     }
 
     private static func alert(
@@ -114,40 +117,32 @@ enum PublishCommand {
     /// Publishes, and publishes again what is to be retried, until the connection's timeout.
     static func publish(
         _ request: EventPublish,
-        over connection: BusConnection
+        in session: BusSession
     ) async throws -> EventPublishAnswer {
-        try await connection.with(.eventingest) { client in
-            let time = SystemTime()
-            let deadline = time.monotonic.advanced(by: connection.timeout)
-            var results: [EventPublishAnswer.Result?] = request.events.map { _ in nil }
-            while true {
-                let open = results.indices.filter {
-                    results[$0].map { $0.status == .retryAfter } ?? true
-                }
-                let left = time.monotonic.duration(to: deadline)
-                let part = EventPublish(
-                    events: open.map { request.events[$0] },
-                    isBatch: request.isBatch
-                )
-                let answer: EventPublishAnswer
-                do throws(BusFailure) {
-                    answer = try await client.ask(
-                        part,
-                        timeout: max(left, .milliseconds(1)),
-                        resendEvery: .seconds(3)
-                    )
-                } catch {
-                    throw BusConnection.failure(error, of: .eventingest)
-                }
-                for (index, result) in zip(open, answer.results) { results[index] = result }
-                let waits = answer.results.filter { $0.status == .retryAfter }
-                    .map { Duration.milliseconds($0.retryAfterMilliseconds ?? 1000) }
-                guard
-                    let wait = waits.max(),
-                    time.monotonic.advanced(by: wait) < deadline
-                else { return EventPublishAnswer(results: results.compactMap(\.self)) }
-                try await time.sleep(for: wait)
+        let time = SystemTime()
+        let deadline = time.monotonic.advanced(by: session.connection.timeout)
+        var results: [EventPublishAnswer.Result?] = request.events.map { _ in nil }
+        while true {
+            let open = results.indices.filter {
+                results[$0].map { $0.status == .retryAfter } ?? true
             }
+            let part = EventPublish(
+                events: open.map { request.events[$0] },
+                isBatch: request.isBatch
+            )
+            let answer = try await session.ask(
+                part,
+                of: .eventIngest,
+                timeout: max(time.monotonic.duration(to: deadline), .milliseconds(1)),
+                resendEvery: .seconds(3)
+            )
+            for (index, result) in zip(open, answer.results) { results[index] = result }
+            let waits = answer.results.filter { $0.status == .retryAfter }
+                .map { Duration.milliseconds($0.retryAfterMilliseconds ?? 1000) }
+            guard let wait = waits.max(), time.monotonic.advanced(by: wait) < deadline else {
+                return EventPublishAnswer(results: results.compactMap(\.self))
+            }
+            try await time.sleep(for: wait)
         }
     }
 

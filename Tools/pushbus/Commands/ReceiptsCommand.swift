@@ -1,7 +1,7 @@
-import Bus
 import Commands
 import Contracts
 import ServiceKit
+import Topology
 
 /// `pushbus receipts`
 enum ReceiptsCommand {
@@ -30,11 +30,13 @@ enum ReceiptsCommand {
         let query = try query(arguments)
         var table = Table(heads, rightAligned: [5])
         let asJSON = arguments.has("--json")
-        try await forEach(query, over: connection) { receipt in
-            if asJSON {
-                Terminal.standard.line(try JSONText.line(receipt))
-            } else {
-                table.add(row(receipt))
+        try await connection.session { session in
+            try await forEach(query, in: session) { receipt in
+                if asJSON {
+                    Terminal.standard.line(try JSONText.line(receipt))
+                } else {
+                    table.add(row(receipt))
+                }
             }
         }
         if !asJSON { Terminal.standard.out(table.count == 0 ? "no receipts\n" : table.text) }
@@ -70,21 +72,14 @@ enum ReceiptsCommand {
     /// Pages through all receipts.
     static func forEach(
         _ query: ReceiptQuery,
-        over connection: BusConnection,
+        in session: BusSession,
         _ body: (ReceiptQueryAnswer.Receipt) throws -> Void
     ) async throws {
         var query = query
-        try await connection.with(.delivery) { client in
-            repeat {
-                let answer: ReceiptQueryAnswer
-                do throws(BusFailure) {
-                    answer = try await client.ask(query, timeout: connection.timeout)
-                } catch {
-                    throw BusConnection.failure(error, of: .delivery)
-                }
-                for receipt in answer.receipts { try body(receipt) }
-                query.after = answer.next
-            } while query.after != nil
-        }
+        repeat {
+            let answer = try await session.ask(query, of: .delivery)
+            for receipt in answer.receipts { try body(receipt) }
+            query.after = answer.next
+        } while query.after != nil
     }
 }

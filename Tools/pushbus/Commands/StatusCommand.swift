@@ -1,7 +1,7 @@
-import Bus
 import Commands
 import Contracts
 import ServiceKit
+import Topology
 
 /// `pushbus status`
 enum StatusCommand {
@@ -16,7 +16,7 @@ enum StatusCommand {
     ) { arguments in
         let connection = try BusConnection(arguments)
         var states: [State] = []
-        for service in BusService.allCases {
+        for service in PushBusService.allCases {
             let status: Answer<ServiceStatusAnswer> = await ask(
                 ServiceStatus(),
                 service,
@@ -48,7 +48,7 @@ enum StatusCommand {
     }
 
     struct State {
-        var service: BusService
+        var service: PushBusService
         var status: Answer<ServiceStatusAnswer>
 
         var isReady: Bool {
@@ -58,7 +58,7 @@ enum StatusCommand {
 
     private static func ask<Request: BusRequest>(
         _ request: Request,
-        _ service: BusService,
+        _ service: PushBusService,
         _ connection: BusConnection
     ) async -> Answer<Request.Answer> {
         do {

@@ -1,5 +1,6 @@
 import Commands
 import Contracts
+import Topology
 
 /// `pushbus user add`
 enum UserAddCommand {
