@@ -18,6 +18,7 @@ package final class BusServer: Service {
         var endpoint: BusEndpoint?
         var ended = false
         var waiters: [CheckedContinuation<BusEndpoint?, Never>] = []
+        var observer: (@Sendable (BusEndpoint) -> Void)?
     }
 
     /// Checks the settings; throws when tcp would be open to anybody. Binding happens in `run`.
@@ -55,6 +56,35 @@ package final class BusServer: Service {
             metrics: counters,
             log: log
         )
+    }
+
+    /// The endpoint of a process: named after it, part of its readiness as `bus`, its tcp port noted.
+    package convenience init(
+        runtime: BusRuntime,
+        context: ProcessContext,
+        endpoint: BusEndpoint,
+        security: BusSecurity,
+        routes: BusRoutes,
+        inFlight: Int = 64
+    ) throws(BusConfigurationError) {
+        try self.init(
+            runtime: runtime,
+            name: context.name,
+            endpoint: endpoint,
+            security: security,
+            routes: routes,
+            inFlight: inFlight,
+            metrics: context.metrics,
+            log: context.log,
+            random: context.random
+        )
+        context.readiness.set("bus", .waiting("\(endpoint.address) is not bound yet"))
+        standing.withLock { standing in
+            standing.observer = { bound in
+                if case .tcp(_, let port) = bound.transport { context.ports.set("bus", port) }
+                context.readiness.set("bus", .ok)
+            }
+        }
     }
 
     /// Binds, answers until `stop`, then finishes what is in flight and unbinds.
@@ -97,12 +127,13 @@ package final class BusServer: Service {
     }
 
     private func settle(_ endpoint: BusEndpoint?) {
-        let waiters = standing.withLock { standing in
+        let (waiters, observer) = standing.withLock { standing in
             standing.endpoint = endpoint
             standing.ended = true
             defer { standing.waiters = [] }
-            return standing.waiters
+            return (standing.waiters, standing.observer)
         }
+        if let endpoint { observer?(endpoint) }
         for waiter in waiters { waiter.resume(returning: endpoint) }
     }
 }

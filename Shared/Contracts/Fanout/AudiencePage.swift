@@ -76,7 +76,9 @@ package struct AudiencePageAnswer: PackedMessage, Hashable {
         package var role: Role
         package var binding: Int64
         package var keyID: KeyID
-        package var contentKey: ContentKey
+        /// Nil when what is stored is no key of 32 bytes: nobody can seal for this installation, and
+        /// it must not stop the others of the page.
+        package var contentKey: ContentKey?
 
         package init(
             installationID: InstallationID,
@@ -86,7 +88,7 @@ package struct AudiencePageAnswer: PackedMessage, Hashable {
             role: Role,
             binding: Int64,
             keyID: KeyID,
-            contentKey: ContentKey
+            contentKey: ContentKey?
         ) {
             self.installationID = installationID
             self.userID = userID
@@ -107,6 +109,30 @@ package struct AudiencePageAnswer: PackedMessage, Hashable {
             case binding
             case keyID = "key_id"
             case contentKey = "content_key"
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            installationID = try container.decode(InstallationID.self, forKey: .installationID)
+            userID = try container.decode(UserID.self, forKey: .userID)
+            deploymentID = try container.decode(DeploymentID.self, forKey: .deploymentID)
+            sessionID = try container.decode(SessionID.self, forKey: .sessionID)
+            role = try container.decode(Role.self, forKey: .role)
+            binding = try container.decode(Int64.self, forKey: .binding)
+            keyID = try container.decode(KeyID.self, forKey: .keyID)
+            contentKey = ContentKey(try container.decode(Blob.self, forKey: .contentKey).bytes)
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(installationID, forKey: .installationID)
+            try container.encode(userID, forKey: .userID)
+            try container.encode(deploymentID, forKey: .deploymentID)
+            try container.encode(sessionID, forKey: .sessionID)
+            try container.encode(role, forKey: .role)
+            try container.encode(binding, forKey: .binding)
+            try container.encode(keyID, forKey: .keyID)
+            try container.encode(Blob(contentKey?.bytes ?? []), forKey: .contentKey)
         }
     }
 
@@ -169,7 +195,7 @@ extension AudiencePageAnswer.Recipient {
         packer.field("role", text: role.rawValue)
         packer.field("binding", integer: binding)
         packer.field("key_id", text: keyID.description)
-        packer.field("content_key", binary: contentKey.bytes)
+        packer.field("content_key", binary: contentKey?.bytes ?? [])
     }
 
     package init(packed value: some PackedValue) throws(ContractViolation) {
@@ -180,9 +206,6 @@ extension AudiencePageAnswer.Recipient {
         role = try value.choice("role")
         binding = try value.required("binding").integer()
         keyID = try value.uuid("key_id")
-        guard let key = ContentKey(try value.required("content_key").binary()) else {
-            throw ContractViolation("/content_key", "must be 32 bytes")
-        }
-        contentKey = key
+        contentKey = ContentKey(try value.required("content_key").binary())
     }
 }

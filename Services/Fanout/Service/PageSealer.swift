@@ -1,0 +1,56 @@
+import Contracts
+import FanoutCore
+import PushBusCrypto
+
+/// Seals one page; the keys live as long as the call.
+enum PageSealer {
+    /// One record for each recipient. A recipient that cannot be sealed gets a record that says
+    /// why and is terminal at Delivery; it stops nobody else.
+    @concurrent static func seal(
+        _ page: AudiencePageAnswer,
+        for event: EventAdmitted
+    ) async -> SealedPage {
+        let records = page.recipients.map { record(for: $0, of: event) }
+        return SealedPage(
+            batches: SealedPage.split(records),
+            last: page.last,
+            more: page.more,
+            skipped: page.skipped
+        )
+    }
+
+    private static func record(
+        for recipient: AudiencePageAnswer.Recipient,
+        of event: EventAdmitted
+    ) -> DeliveryEnqueue.Record {
+        func failed(_ reason: String) -> DeliveryEnqueue.Record {
+            DeliveryEnqueue.Record(
+                installationID: recipient.installationID,
+                binding: recipient.binding,
+                failure: reason
+            )
+        }
+        guard let key = recipient.contentKey else { return failed("bad_content_key") }
+        let plaintext = EnvelopePlaintext(
+            identity: EnvelopeIdentity(
+                deploymentID: recipient.deploymentID,
+                userID: recipient.userID,
+                installationID: recipient.installationID
+            ),
+            eventID: event.eventID,
+            createdAt: event.createdAt,
+            expiresAt: event.expiresAt,
+            content: event.content
+        )
+        do throws(EnvelopeError) {
+            let envelope = try EnvelopeSealer.seal(plaintext, key: key, keyID: recipient.keyID)
+            return DeliveryEnqueue.Record(
+                installationID: recipient.installationID,
+                binding: recipient.binding,
+                envelope: envelope
+            )
+        } catch {
+            return failed(error.name)
+        }
+    }
+}
