@@ -5,7 +5,7 @@ struct ManifestTarget: Hashable {
     let dependencies: Set<String>
 
     /// Reads `shared(…)`, `module(…)`, `executable(…)`, `service(…)` and `tests(…)` of the package
-    /// declaration.
+    /// declaration, and plain `.target(…)`.
     static func parse(_ manifest: String) -> [ManifestTarget] {
         guard let start = manifest.ranges(of: "let package = Package(").first?.lowerBound else {
             return []
@@ -20,9 +20,11 @@ struct ManifestTarget: Hashable {
             ("service(", service),
             ("tests(", tests),
         ]
-        return calls.flatMap { function, make in
-            arguments(of: function, in: manifest[start...]).filter { !$0.isEmpty }.flatMap(make)
-        }
+        let plain = bodies(of: ".target(", in: manifest[start...]).compactMap(plainTarget)
+        return plain
+            + calls.flatMap { function, make in
+                arguments(of: function, in: manifest[start...]).filter { !$0.isEmpty }.flatMap(make)
+            }
     }
 
     private static func service(_ texts: [String]) -> [ManifestTarget] {
@@ -54,32 +56,48 @@ struct ManifestTarget: Hashable {
         ]
     }
 
+    private static func plainTarget(_ body: Substring) -> ManifestTarget? {
+        func literals(after label: String, upTo end: Character) -> [String] {
+            guard let start = body.ranges(of: label).first?.upperBound else { return [] }
+            return Self.literals(in: body[start...].prefix { $0 != end })
+        }
+        guard let name = literals(after: "name:", upTo: ",").first,
+            let path = literals(after: "path:", upTo: ",").first
+        else { return nil }
+        let dependencies = literals(after: "dependencies:", upTo: "]")
+        return .init(name: name, path: path, dependencies: Set(dependencies))
+    }
+
     /// The string literals of every call of the function.
     private static func arguments(of function: String, in text: Substring) -> [[String]] {
-        var found: [[String]] = []
+        bodies(of: function, in: text).map(literals)
+    }
+
+    /// What stands between the parentheses of every call of the function.
+    private static func bodies(of function: String, in text: Substring) -> [Substring] {
+        var found: [Substring] = []
         var rest = text
         while let call = rest.ranges(of: function).first {
             let before = rest[..<call.lowerBound].last
             rest = rest[call.upperBound...]
-            if let before, before.isLetter || before == "." { continue }
-            var depth = 1
-            var literals: [String] = []
-            var literal: String?
-            for character in rest {
-                if character == "\"" {
-                    if let finished = literal { literals.append(finished) }
-                    literal = literal == nil ? "" : nil
-                } else if literal != nil {
-                    literal?.append(character)
-                } else if character == "(" {
-                    depth += 1
-                } else if character == ")" {
-                    depth -= 1
-                    if depth == 0 { break }
-                }
+            if let before, before.isLetter || (before == "." && !function.hasPrefix(".")) {
+                continue
             }
-            found.append(literals)
+            var depth = 1
+            var isLiteral = false
+            let end = rest.firstIndex { character in
+                if character == "\"" { isLiteral.toggle() }
+                if !isLiteral && character == "(" { depth += 1 }
+                if !isLiteral && character == ")" { depth -= 1 }
+                return depth == 0
+            }
+            found.append(rest[..<(end ?? rest.endIndex)])
         }
         return found
+    }
+
+    private static func literals(in text: Substring) -> [String] {
+        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+        return parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
     }
 }

@@ -6,7 +6,11 @@ struct RuleTests {
     private static let manifest = """
         let package = Package(
             targets: [
-                shared("Contracts", []),
+                .target(
+                    name: "Contracts",
+                    path: "Shared/Contracts",
+                    exclude: ["Schemas"]
+                ),
                 shared("Loop", ["CLinux"]),
                 shared("ZeroMQ", ["CZMQ", "Loop"]),
                 service("Fanout", uses: ["PushBusCrypto"]),
@@ -135,6 +139,7 @@ struct RuleTests {
                 "Tests/LoopTests/Good.swift": "try await time.sleep(until: soon) // usleep(3)",
                 "Tests/LoopTests/Bad.swift": "usleep(3)\ntry await Task.sleep(for: x)\nsleep(1)",
                 "Tests/SystemTests/Interop/test_bad.py": "import time\ntime.sleep(1)",
+                "Tests/SystemTests/Interop/good_peer.py": "import time\ntime.sleep(1)",
                 "Shared/Loop/Good.swift": "usleep(3)",
             ]
         )

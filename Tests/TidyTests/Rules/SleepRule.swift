@@ -19,9 +19,9 @@ struct SleepRule: TidyRule {
         }
     }
 
-    /// TestKit holds the time limits of all waits; benchmarks are no tests.
+    /// TestKit and its Python counterparts hold the limits of all waits; benchmarks are no tests.
     private func isTest(_ file: SourceFile) -> Bool {
-        let isCode = file.isSwift || file.path.hasSuffix(".py")
+        let isCode = file.isSwift || (file.path.hasSuffix(".py") && file.path.contains("/test_"))
         return isCode && file.path.hasPrefix("Tests/") && !file.path.hasPrefix("Tests/Support/")
             && !file.path.hasPrefix("Tests/Benchmarks/")
     }
