@@ -91,17 +91,26 @@ package final class BusClient: Sendable {
 
     /// Asks and hands on every answer until `onAnswer` returns false.
     ///
-    /// Nothing is resent: a stream that breaks off ends in `.timeout`, and what has come is kept.
+    /// Nothing is resent: a stream that breaks off ends in `.timeout`, and what has come is kept. A
+    /// request that no window took within `sendWithin` is never sent and ends in `.rejected` with
+    /// `retry_after`, for requests that age while they wait.
     package func stream<Request: BusRequest>(
         _ request: Request,
         timeout: Duration,
+        sendWithin: Duration? = nil,
         traceparent: String? = nil,
         onAnswer: (Request.Answer) async -> Bool
     ) async throws(BusFailure) {
         try await inReadableForm(of: Request.self) { (form) throws(BusFailure) in
             let (id, frames) = try encode(request, form, traceparent)
             let channel = BusAnswerChannel()
-            await link.open(id: id, frames: frames, timeout: timeout, channel: channel)
+            await link.open(
+                id: id,
+                frames: frames,
+                timeout: timeout,
+                sendWithin: sendWithin,
+                channel: channel
+            )
             defer { link.forget(id) }
             while true {
                 guard let item = await channel.next() else { throw .stopped }

@@ -80,7 +80,13 @@ actor BusClientLink {
     }
 
     /// Sends a request whose answers go to `channel` until ``forget(_:)``.
-    func open(id: String, frames: [[UInt8]], timeout: Duration, channel: BusAnswerChannel) {
+    func open(
+        id: String,
+        frames: [[UInt8]],
+        timeout: Duration,
+        sendWithin: Duration?,
+        channel: BusAnswerChannel
+    ) {
         if isStopped {
             channel.finish()
             return
@@ -92,6 +98,10 @@ actor BusClientLink {
             receiver: .stream(channel)
         )
         add(request, timeout)
+        guard let sendWithin, !request.wasSent else { return }
+        request.resend = runtime.loop.schedule(after: sendWithin) { [weak self] in
+            self?.assumeIsolated { $0.giveUpUnsent(id) }
+        }
     }
 
     /// Ends a stream whose consumer needs no more.
@@ -117,6 +127,12 @@ actor BusClientLink {
         guard requests[id] != nil else { return }
         metrics.timeouts.add()
         finish(id, .failure(.timeout))
+    }
+
+    private func giveUpUnsent(_ id: String) {
+        guard let request = requests[id], !request.wasSent else { return }
+        let reject = Reject(.retryAfter, "no peer took the request in time; it was not sent")
+        finish(id, .failure(.rejected(reject)))
     }
 
     private func drop(_ id: String) {

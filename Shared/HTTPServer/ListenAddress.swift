@@ -1,3 +1,4 @@
+import CMHD
 import Glibc
 
 /// A literal socket address and whether it stays on this host.

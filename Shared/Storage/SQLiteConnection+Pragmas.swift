@@ -18,7 +18,8 @@ extension SQLiteConnection {
         try set("temp_store", "MEMORY", expecting: 2)
         let cache = Int64(options.cacheKibibytes)
         try set("cache_size", "-\(cache)", expecting: .int(-cache))
-        try set("wal_autocheckpoint", "1000", expecting: 1000)
+        let pages = options.checkpointPages
+        try set("wal_autocheckpoint", "\(pages)", expecting: .int(pages))
         let limit = Int64(options.walLimitBytes)
         try set("journal_size_limit", "\(limit)", expecting: .int(limit))
         if let pages = options.maximumPages {

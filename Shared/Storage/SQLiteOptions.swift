@@ -8,6 +8,8 @@ package struct SQLiteOptions: Sendable {
     package var batchRows = 2048
     /// Page cache in KiB.
     package var cacheKibibytes = 8192
+    /// Pages in the WAL from which a commit copies them into the file.
+    package var checkpointPages = 4000
     /// Size in bytes to which a reset WAL is cut.
     package var walLimitBytes = 16 << 20
     /// How often the WAL is emptied while there were writes; bounds how long erased bytes survive in it.

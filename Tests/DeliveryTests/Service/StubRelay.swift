@@ -25,7 +25,14 @@ final class StubRelay: Sendable {
     let state = Observed(State())
     private let reply: Observed<@Sendable (RelaySend.Message) async -> Reply?>
 
-    init(_ reply: @escaping @Sendable (RelaySend.Message) async -> Reply? = { _ in .accepted }) {
+    /// Verdicts of one message of the stream.
+    private let chunk: Int
+
+    init(
+        chunk: Int = 1,
+        _ reply: @escaping @Sendable (RelaySend.Message) async -> Reply? = { _ in .accepted }
+    ) {
+        self.chunk = chunk
         self.reply = Observed(reply)
     }
 
@@ -35,11 +42,12 @@ final class StubRelay: Sendable {
 
     func routes() -> BusRoutes {
         var routes = BusRoutes()
-        routes.stream(RelaySend.self) { [state, reply] request, _, emit throws(Reject) in
+        routes.stream(RelaySend.self) { [state, reply, chunk] request, _, emit throws(Reject) in
             state.update {
                 $0.batches.append(request.messages.count)
                 $0.messages += request.messages
             }
+            var verdicts: [RelayVerdicts.Verdict] = []
             for (index, message) in request.messages.enumerated() {
                 // Nothing is said about a message without a reply.
                 guard let reply = await reply.value(message) else { continue }
@@ -53,8 +61,11 @@ final class StubRelay: Sendable {
                     retryAfterMilliseconds: reply.retryAfter,
                     apnsTimestamp: reply.timestamp
                 )
+                verdicts.append(verdict)
                 let isLast = index == request.messages.count - 1
-                _ = await emit(RelayVerdicts(verdicts: [verdict], last: isLast))
+                guard isLast || verdicts.count == chunk else { continue }
+                _ = await emit(RelayVerdicts(verdicts: verdicts, last: isLast))
+                verdicts = []
             }
         }
         return routes

@@ -13,11 +13,12 @@ struct BusRelay: RelayPort {
 
     func send(
         _ batch: RelaySend,
+        handOver: Duration,
         timeout: Duration,
         onVerdicts: (RelayVerdicts) async -> Void
     ) async -> RelayEnd {
         do throws(BusFailure) {
-            try await client.stream(batch, timeout: timeout) { verdicts in
+            try await client.stream(batch, timeout: timeout, sendWithin: handOver) { verdicts in
                 await onVerdicts(verdicts)
                 return !verdicts.last
             }

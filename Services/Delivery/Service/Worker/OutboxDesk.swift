@@ -45,6 +45,12 @@ actor OutboxDesk {
         return max(0, min(limits.window, most) - inHand.count - reserved)
     }
 
+    /// How many rows to claim now: a trickle of room is left to grow, since small batches cost more.
+    var claimRoom: Int {
+        let room = room
+        return room < limits.batch && inHand.count > limits.window / 2 ? 0 : min(room, limits.batch)
+    }
+
     /// Opens or closes the desk for rows that are leased as they are inserted.
     func setOpen(_ open: Bool) { isOpen = open }
 

@@ -148,7 +148,7 @@ package final class OutboxWorker: Service {
     }
 
     private func claim(_ schedule: inout ClaimSchedule) async -> Step {
-        let room = min(await desk.room, limits.batch)
+        let room = await desk.claimRoom
         guard room > 0 else { return .wait(limits.pollInterval) }
         let asked = time.monotonic
         let isWanted = await desk.takeClaimWanted()

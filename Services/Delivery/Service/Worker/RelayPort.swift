@@ -9,8 +9,11 @@ package protocol RelayPort: Sendable {
     func waitUntilConnected() async
 
     /// Sends a batch and hands on verdicts as they come, until the last or a failure.
+    ///
+    /// A batch that no relay took within `handOver` is never sent and ends as refused.
     func send(
         _ batch: RelaySend,
+        handOver: Duration,
         timeout: Duration,
         onVerdicts: (RelayVerdicts) async -> Void
     ) async -> RelayEnd

@@ -125,7 +125,11 @@ struct SendRound: Sendable {
         sending = await stillValid(sending, validUntil)
         guard !sending.isEmpty else { return [] }
         var flight = RelayFlight(sending, round: self, resends: resends)
-        let end = await relay.send(message(sending), timeout: limits.sendTimeout) { verdicts in
+        let end = await relay.send(
+            message(sending),
+            handOver: validUntil - time.monotonic,
+            timeout: limits.sendTimeout
+        ) { verdicts in
             await flight.take(verdicts)
         }
         return await flight.finish(end)
