@@ -93,11 +93,42 @@ import ZeroMQ
             try decoder.decode(EventPublishAnswer.self, from: Data(answer)).results.map(\.status)
         }
         #expect(statuses == [[.accepted], [.duplicate, .duplicate], []])
-        for junk in ["", "{", "null", "\u{0}", "[[[[", "{\"specversion\":1e999}"] {
+        let nested = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)
+        for junk in [
+            "", "{", nested, "[{\"data\":\(nested)}]", "null", "\u{0}", "[[[[",
+            "{\"specversion\":1e999}",
+        ] {
             #expect(try await !bare.ask(junk).isEmpty)
         }
         await bare.stop()
         #expect(await process.stop() == 0)
+    }
+
+    @Test func takesTheLargestBatch() async throws {
+        let world = try IngestWorld()
+        let process = try await world.start()
+        let client = try world.client()
+        func events(_ count: Int) -> [JSONValue] {
+            (0..<count).map { index in
+                let note = JSONValue.string(String(repeating: "n", count: 1500))
+                return EventSamples.alert(
+                    id: "\(index)",
+                    rule: "\(index)",
+                    dataChanges: ["note": note]
+                )
+            }
+        }
+        let results = try await client.ask(
+            EventPublish(events: events(512)),
+            timeout: .seconds(20)
+        ).results
+        #expect(results.map(\.status) == Array(repeating: .accepted, count: 512))
+        #expect(Set(results.map(\.eventID)).count == 512)
+        await #expect(throws: BusFailure.self) {
+            try await client.ask(EventPublish(events: events(513)), timeout: .seconds(20))
+        }
+        client.stop()
+        await process.stop()
     }
 
     @Test func survivesEventsOfEveryShape() async throws {

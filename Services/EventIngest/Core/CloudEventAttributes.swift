@@ -94,17 +94,11 @@ struct CloudEventAttributes {
         return instant
     }
 
-    /// The trace context of the event; one that is not well-formed is passed over (W3C Trace
-    /// Context §3.2 asks for that), never a reason to refuse an event.
+    /// The trace context of the event, nil when it is not well-formed: that is never a reason to
+    /// refuse an event.
     func traceparent() throws(ContractViolation) -> String? {
-        guard let text = try optional("traceparent"), text.utf8.count == 55 else { return nil }
-        let isWellFormed = text.utf8.enumerated().allSatisfy { index, byte in
-            switch index {
-            case 2, 35, 52: byte == 0x2d
-            default: (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
-            }
-        }
-        return isWellFormed ? text : nil
+        guard let text = try optional("traceparent") else { return nil }
+        return TraceParent.isWellFormed(text) ? text : nil
     }
 
     func checkOptionals() throws(ContractViolation) {

@@ -36,6 +36,7 @@ package struct EventPublishing: Sendable {
         from peer: BusPeer,
         traceparent: String? = nil
     ) async throws(Reject) -> EventPublishAnswer {
+        let trace = traceparent.flatMap { TraceParent.isWellFormed($0) ? $0 : nil }
         var results: [EventPublishAnswer.Result?] = []
         var candidates: [EventCandidate] = []
         for value in request.events {
@@ -46,7 +47,7 @@ package struct EventPublishing: Sendable {
                     decodeJSON: Self.decodeJSON
                 )
                 try check(candidate, may: peer)
-                candidate.traceparent = candidate.traceparent ?? traceparent
+                candidate.traceparent = candidate.traceparent ?? trace
                 candidates.append(candidate)
                 results.append(nil)
             } catch {
