@@ -17,12 +17,15 @@ final class HTTP2HeaderEncoder {
     private let scratch: UnsafeMutablePointer<UInt8>
     private var used = 0
 
-    /// Lasting fields come first in every block; `:method` and `:path` are written before them.
-    init(lasting fieldsToKeep: [HTTP2Field]) {
+    /// Every block is: as many leading fields as were announced, the lasting ones, the added ones.
+    ///
+    /// The leading places are for the pseudo fields that differ with each request, which must
+    /// precede all others (RFC 9113 section 8.3).
+    init(leading: Int = 0, lasting fieldsToKeep: [HTTP2Field]) {
         fields = .allocate(capacity: Self.maximumFields)
         fields.initialize(repeating: nghttp2_nv(), count: Self.maximumFields)
         scratch = .allocate(capacity: Self.maximumBytes)
-        var index = 0
+        var index = leading
         for field in fieldsToKeep.prefix(Self.maximumFields - 16) {
             let name = Array(field.name.utf8)
             let value = Array(field.value.utf8)
@@ -63,18 +66,38 @@ final class HTTP2HeaderEncoder {
     /// Adds a field; false when the block is full.
     func add(_ name: String, _ value: String, _ indexing: HTTP2Field.Indexing) -> Bool {
         guard count < Self.maximumFields else { return false }
+        guard set(count, name, value, indexing) else { return false }
+        count += 1
+        return true
+    }
+
+    /// Writes the leading field of that place; false when the block is full.
+    func lead(
+        _ place: Int,
+        _ name: String,
+        _ value: String,
+        _ indexing: HTTP2Field.Indexing
+    ) -> Bool {
+        set(place, name, value, indexing)
+    }
+
+    private func set(
+        _ place: Int,
+        _ name: String,
+        _ value: String,
+        _ indexing: HTTP2Field.Indexing
+    ) -> Bool {
         let nameStart = used
         guard copy(name) else { return false }
         let valueStart = used
         guard copy(value) else { return false }
-        fields[count] = nghttp2_nv(
+        fields[place] = nghttp2_nv(
             name: scratch + nameStart,
             value: scratch + valueStart,
             namelen: valueStart - nameStart,
             valuelen: used - valueStart,
             flags: indexing == .none ? UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) : 0
         )
-        count += 1
         return true
     }
 

@@ -101,9 +101,7 @@ extension APNsPool {
     }
 
     private func failWaiting(lane index: Int, _ verdict: RelayVerdict) {
-        let waiting = lanes[index].queue.removeAll { _ in true } + lanes[index].held
-        lanes[index].held = []
-        for job in waiting { finish(job, job.lastVerdict ?? verdict) }
+        for job in takeWaiting(lane: index) { finish(job, job.lastVerdict ?? verdict) }
     }
 
     private func armOpening(at moment: Int64) {
@@ -193,6 +191,8 @@ extension APNsPool {
 
     private func ended(_ entry: PoolConnection, _ closure: HTTP2Closure, lane index: Int) {
         giveBackOwn(of: entry, lane: index)
+        // It may have closed before anybody looked at its GOAWAY.
+        if let goAway = entry.connection.goAway { left(entry, goAway, lane: index) }
         if closure == .local || entry.wasReported || isStopping { return }
         entry.wasReported = true
         let hadConnected = entry.wasAnnounced

@@ -196,7 +196,19 @@ extension APNsPool {
                 ["reason": .string(reason), "scope": .string(scope.rawValue)]
             )
         }
+        giveBackWaiting()
         return wait
+    }
+
+    /// With a breaker open nobody waits for a stream in vain.
+    private func giveBackWaiting() {
+        guard let verdict = held(at: now) else { return }
+        for index in lanes.indices {
+            for job in takeWaiting(lane: index) {
+                metrics.count(.held)
+                finish(job, job.lastVerdict ?? verdict)
+            }
+        }
     }
 
     // MARK: - Deadlines of waiting messages

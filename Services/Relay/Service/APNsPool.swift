@@ -153,7 +153,7 @@ package actor APNsPool {
         return waiting >= configuration.queueLimit ? .busy() : nil
     }
 
-    private func held(at now: Int64) -> RelayVerdict? {
+    func held(at now: Int64) -> RelayVerdict? {
         if let held = providerBreaker.held(at: now) {
             return .held(
                 reason: held.reason,
@@ -203,11 +203,12 @@ package actor APNsPool {
     func refuseWaiting() {
         isStopping = true
         for index in lanes.indices {
-            for job in drainWaiting(index) { finish(job, job.lastVerdict ?? .busy()) }
+            for job in takeWaiting(lane: index) { finish(job, job.lastVerdict ?? .busy()) }
         }
     }
 
-    private func drainWaiting(_ lane: Int) -> [PushJob] {
+    /// Takes out every message that APNs is not answering.
+    func takeWaiting(lane: Int) -> [PushJob] {
         var jobs = lanes[lane].held
         lanes[lane].held = []
         for entry in lanes[lane].connections {

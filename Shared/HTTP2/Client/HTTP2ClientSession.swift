@@ -60,6 +60,7 @@ final class HTTP2ClientSession {
         keptBodyBytes = configuration.keptBodyBytes
         keptHeaders = configuration.keptHeaders.map { (Array($0.utf8), $0) }
         encoder = HTTP2HeaderEncoder(
+            leading: 2,
             lasting: [
                 HTTP2Field(":scheme", "https"),
                 HTTP2Field(":authority", configuration.authority),
@@ -142,8 +143,8 @@ final class HTTP2ClientSession {
         let index = Int(free)
         encoder.restart()
         guard
-            encoder.add(":method", request.method, .automatic),
-            encoder.add(":path", request.path, .none)
+            encoder.lead(0, ":method", request.method, .automatic),
+            encoder.lead(1, ":path", request.path, .none)
         else { return giveBack(index, .tooLarge) }
         for field in request.headers
         where !encoder.add(field.name, field.value, field.indexing) {

@@ -1,14 +1,20 @@
 import COpenSSL
 
-/// Takes the newest entry of this thread's OpenSSL error queue as text and empties the queue.
-func libraryFailure(_ operation: String) -> CryptoError {
-    let code = ERR_peek_last_error()
-    ERR_clear_error()
-    guard code != 0, let reason = ERR_reason_error_string(code) else {
-        return CryptoError(.libraryFailure, "\(operation) failed without a reason from OpenSSL")
+extension CryptoError {
+    /// Takes the newest entry of this thread's OpenSSL error queue as text and empties the queue.
+    init(openSSL operation: String) {
+        let code = ERR_peek_last_error()
+        ERR_clear_error()
+        guard code != 0, let reason = ERR_reason_error_string(code) else {
+            self.init(.libraryFailure, "\(operation) failed without a reason from OpenSSL")
+            return
+        }
+        self.init(.libraryFailure, "\(operation) failed: \(String(cString: reason))")
     }
-    return CryptoError(.libraryFailure, "\(operation) failed: \(String(cString: reason))")
 }
+
+/// The failure of an OpenSSL call.
+func libraryFailure(_ operation: String) -> CryptoError { CryptoError(openSSL: operation) }
 
 /// Throws unless an OpenSSL call reported success (1).
 func check(_ result: Int32, _ operation: @autoclosure () -> String) throws(CryptoError) {
