@@ -91,6 +91,10 @@ final class Transfer {
             }
         }
         headerList = curl_slist_append(nil, "Expect:")
+        if !request.headers.contains(where: { $0.0.lowercased() == "content-type" }) {
+            // Without this libcurl would call every body a form.
+            if let longer = curl_slist_append(headerList, "Content-Type:") { headerList = longer }
+        }
         for (name, value) in request.headers {
             // libcurl drops a header without a value unless a semicolon ends its name.
             let line = value.isEmpty ? "\(name);" : "\(name): \(value)"

@@ -229,10 +229,9 @@ package struct MobileAPI: HTTPHandler {
         if let encoding = head.headers["Content-Encoding"], encoding.lowercased() != "identity" {
             throw .unsupportedMediaType
         }
-        guard let type = head.headers["Content-Type"] else {
-            if required { throw .unsupportedMediaType }
-            return
-        }
+        let length = head.headers["Content-Length"] ?? "0"
+        if !required, length == "0", head.headers["Transfer-Encoding"] == nil { return }
+        guard let type = head.headers["Content-Type"] else { throw .unsupportedMediaType }
         let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
         guard essence.lowercased() == "application/json" else { throw .unsupportedMediaType }
     }

@@ -1,0 +1,132 @@
+import Contracts
+import TestKit
+import Testing
+
+/// Settings and registration over real HTTP, as contracts §3 says.
+@Suite(.timeLimit(.minutes(2)))
+struct PushSettingsTests {
+    @Test func followsTheContract() async throws {
+        try await RegistrationWorld.run { world in
+            try await world.addUser("alice", role: .admin)
+            let phone = try await world.login("alice", "phone-1")
+            let fresh = try await phone.settings()
+            #expect(fresh.revision == 0)
+            #expect(fresh.flag("registered") == false)
+            #expect(fresh.flag("security_allowed") == true)
+            #expect(fresh.flag("tasks_allowed") == true)
+            #expect(fresh.flag("task_failure_available") == true)
+            #expect(fresh.flag("delivery_available") == false)
+            #expect(fresh.string("delivery_unavailable_reason") == "not_enabled")
+            #expect(try await phone.register(revision: 0).code == "not_enabled")
+            let saved = try await phone.save(revision: 0, "enabled", "alerts", "security")
+            #expect(saved.revision == 1)
+            #expect(saved["preferences"]?["security"] == .bool(true))
+            #expect(try await phone.save(revision: 0, "enabled").code == "stale_revision")
+            #expect(try await phone.register(revision: 0).code == "stale_revision")
+            let registered = try await phone.register(revision: 1)
+            #expect(registered.revision == 2)
+            #expect(registered.flag("registered") == true)
+            #expect(registered.flag("delivery_available") == true)
+            #expect(registered.flag("test_available") == true)
+            let disabled = try await phone.save(revision: 2, "alerts")
+            #expect(disabled.flag("registered") == false)
+            #expect(try await phone.recipient() == nil)
+        }
+    }
+
+    @Test func limitsMembers() async throws {
+        try await RegistrationWorld.run { world in
+            try await world.addUser("bob")
+            let phone = try await world.login("bob", "phone-1")
+            #expect(try await phone.settings().flag("security_allowed") == false)
+            for name in ["security", "task_failure", "task_success"] {
+                let reply = try await phone.save(revision: 0, "enabled", name)
+                #expect(reply.status == 403)
+                #expect(reply.code == "forbidden_category")
+            }
+        }
+    }
+
+    @Test func oneOfManyWritersWins() async throws {
+        try await RegistrationWorld.run { world in
+            try await world.addUser("alice")
+            let phone = try await world.login("alice", "phone-1")
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<100 {
+                    group.addTask {
+                        try await phone.save(revision: 0, "enabled", "alerts").status
+                    }
+                }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == 200 } == 1)
+            #expect(statuses.count { $0 == 409 } == 99)
+        }
+    }
+
+    @Test func aTokenBelongsToOneInstallation() async throws {
+        try await RegistrationWorld.run { world in
+            let alice = try await world.registeredPhone("alice", token: "aa11")
+            let bob = try await world.registeredPhone("bob", token: "aa11")
+            #expect(try await alice.recipient() == nil)
+            #expect(try await alice.settings().flag("registered") == false)
+            #expect(try await bob.recipient() != nil)
+            let revision = try #require(try await alice.settings().revision)
+            let elsewhere = try await alice.register(
+                revision: revision,
+                token: "aa11",
+                environment: "production"
+            )
+            #expect(elsewhere.status == 200)
+            #expect(try await bob.recipient() != nil)
+        }
+    }
+
+    @Test func refusesAnotherDeployment() async throws {
+        try await RegistrationWorld.run { world in
+            let phone = try await world.registeredPhone("alice")
+            let reply = try await phone.register(
+                revision: 2,
+                deployment: "https://other.example.org"
+            )
+            #expect(reply.code == "wrong_deployment")
+        }
+    }
+
+    @Test func answersWrongRequestsClearly() async throws {
+        try await RegistrationWorld.run { world in
+            #expect(try await world.call("POST", "/push/register", "{}").code == "gone")
+            #expect(try await world.call("GET", "/elsewhere").status == 404)
+            let method = try await world.call("DELETE", "/push/settings")
+            #expect(method.status == 405)
+            #expect(method.headers["allow"] == "GET, PUT")
+            let media = try await world.call("POST", "/auth/login")
+            #expect(media.status == 415)
+            let broken = try await world.call("POST", "/auth/login", "{\"username\":")
+            #expect(broken.code == "invalid_request")
+            let long = String(repeating: "x", count: 9000)
+            let large = try await world.call("POST", "/auth/login", "{\"username\":\"\(long)\"}")
+            #expect(large.status == 413)
+            #expect(large.code == "request_too_large")
+        }
+    }
+
+    @Test func keepsSecretsOutOfLogsAndErrors() async throws {
+        let secrets = Observed<[String]>(["correct horse", "aa1122bb", Phone.key(9)])
+        let logs = Observed<LogCollector?>(nil)
+        try await RegistrationWorld.run { world in
+            let phone = try await world.registeredPhone("alice", token: "aa1122bb")
+            let keys = try await phone.register(revision: 2, key: Phone.key(9))
+            #expect(!keys.text.contains(Phone.key(9)))
+            let refused = try await phone.register(revision: 3, key: Phone.key(9) + "x")
+            #expect(!refused.text.contains(Phone.key(9)))
+            secrets.update { $0 += [phone.accessToken, phone.refreshToken] }
+            _ = try await phone.refresh()
+            _ = try await phone.logout()
+            logs.update { $0 = world.logs }
+        }
+        let lines = try #require(logs.value).lines
+        #expect(!lines.isEmpty)
+        for secret in secrets.value { #expect(!lines.contains { $0.contains(secret) }) }
+    }
+}
