@@ -1,0 +1,82 @@
+import Contracts
+import RelayService
+import ServiceKit
+import TestKit
+import Testing
+
+@Suite("Settings of the Relay")
+struct RelaySettingsTests {
+    private func settings(_ variables: [String: String]) throws -> RelaySettings {
+        var reader = EnvironmentReader(
+            prefix: "PUSHBUS_RELAY_",
+            values: Dictionary(
+                uniqueKeysWithValues: variables.map {
+                    ($0.hasPrefix("PUSHBUS_") ? $0 : "PUSHBUS_RELAY_\($0)", $1)
+                }
+            )
+        )
+        return try RelaySettings(&reader)
+    }
+
+    @Test("Reference numbers are the defaults")
+    func defaults() throws {
+        let settings = try settings(["HTTP": "127.0.0.1:0"])
+        #expect(settings.limits == SendLimits.Settings())
+        #expect(settings.profile == .reference)
+        #expect(settings.apns.environments == [.sandbox, .production])
+        #expect(
+            settings.apns.origins[.production] == APNsOrigin(host: "api.push.apple.com", port: 443)
+        )
+        #expect(
+            settings.apns.origins[.sandbox]
+                == APNsOrigin(host: "api.sandbox.push.apple.com", port: 443)
+        )
+        #expect(settings.bind == nil)
+    }
+
+    @Test("All bad values are reported together")
+    func together() {
+        let errors = #expect(throws: ConfigurationErrors.self) {
+            try settings([
+                "HTTP": "nowhere", "LIMIT_SOURCE": "0", "APNS_ENVIRONMENTS": "sandbox,sandbox",
+                "APNS_SANDBOX_ORIGIN": "https://x", "APNS_CA_FILE": "/nonexistent",
+                "HTTP_KEY_FILE": "/k", "APNS_CONNECTIONS": "99", "TYPO": "1",
+                "PUSHBUS_APP_PROFILE": "/nonexistent",
+            ])
+        }
+        let names = Set(errors?.problems.map(\.variable) ?? [])
+        for name in [
+            "PUSHBUS_RELAY_HTTP", "PUSHBUS_RELAY_LIMIT_SOURCE", "PUSHBUS_RELAY_APNS_ENVIRONMENTS",
+            "PUSHBUS_RELAY_APNS_SANDBOX_ORIGIN", "PUSHBUS_RELAY_APNS_CA_FILE",
+            "PUSHBUS_RELAY_HTTP_KEY_FILE", "PUSHBUS_RELAY_APNS_CONNECTIONS", "PUSHBUS_RELAY_TYPO",
+            "PUSHBUS_APP_PROFILE",
+        ] {
+            #expect(names.contains(name))
+        }
+    }
+
+    @Test("Neither interface set is an error")
+    func nothing() {
+        #expect(throws: ConfigurationErrors.self) { try settings([:]) }
+    }
+
+    @Test(
+        "Credentials that are wrong name the part",
+        arguments: [
+            (["APNS_TEAM_ID": "short"], "team id"), (["APNS_KEY_ID": "lowercase1"], "key id"),
+            (["APNS_TOPIC": "a/b"], "topic"), (["APNS_KEY_FILE": "/nonexistent"], "key file"),
+        ]
+    )
+    func credentials(change: [String: String], part: String) throws {
+        let files = try RelayFiles()
+        var variables = [
+            "HTTP": "127.0.0.1:0", "APNS_TEAM_ID": "TEAM123456", "APNS_KEY_ID": "KEY1234567",
+            "APNS_TOPIC": "app.example", "APNS_KEY_FILE": files.signingKey,
+        ]
+        _ = try settings(variables).apns.credentials()
+        variables.merge(change) { _, new in new }
+        let settings = try settings(variables)
+        let error = #expect(throws: (any Error).self) { try settings.apns.credentials() }
+        #expect(error.map { "\($0)".contains(part) } == true)
+    }
+}
