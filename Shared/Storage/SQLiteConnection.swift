@@ -18,7 +18,7 @@ package final class SQLiteConnection {
         var opened: OpaquePointer?
         let flags =
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-            | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW
+            | SQLITE_OPEN_PRIVATECACHE
         let code = sqlite3_open_v2(path, &opened, flags, nil)
         guard code == SQLITE_OK, let opened else {
             sqlite3_close_v2(opened)

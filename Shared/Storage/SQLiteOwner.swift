@@ -23,6 +23,7 @@ actor SQLiteOwner {
     /// Takes the lock, opens and checks the file, and runs the missing migrations.
     func open(path: String, migrations: [Migration]) throws {
         let lock = try StoreLock(storePath: path)
+        try lock.createFile(path)
         let connection = try SQLiteConnection(opening: path)
         do {
             try connection.configure(options)

@@ -34,6 +34,19 @@ struct StoreLock: ~Copyable {
         Glibc.close(descriptor)
     }
 
+    /// Makes the store's file if it is not there, for its owner's eyes only; SQLite would make it as
+    /// the umask allows, and its WAL takes the same mode.
+    ///
+    /// Before SQLite opens the file, since closing a descriptor of it would drop SQLite's locks.
+    borrowing func createFile(_ path: String) throws(StorageError) {
+        let made = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if made >= 0 {
+            Glibc.close(made)
+        } else if errno != EEXIST {
+            throw Self.openError(errno, path)
+        }
+    }
+
     /// Records durably that the store is in use.
     borrowing func markOpen() throws(StorageError) { try write(Self.openMark) }
 

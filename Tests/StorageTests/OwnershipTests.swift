@@ -23,6 +23,17 @@ import Testing
         }
     }
 
+    @Test func filesAreForTheirOwnerOnly() async throws {
+        try await TemporaryStore.with { store, database in
+            try await database.insert("one")
+            for suffix in ["", "-wal", "-lock"] {
+                var status = stat()
+                #expect(stat(store.path + suffix, &status) == 0)
+                #expect(status.st_mode & 0o777 == 0o600)
+            }
+        }
+    }
+
     @Test func aSecondOwnerIsRefused() async throws {
         try await TemporaryStore.with { store, _ in
             #expect(await kind { _ = try await store.open() } == .alreadyRunning)

@@ -21,6 +21,7 @@ package struct DeliveryMetrics: Sendable {
     package let expiredBySweep: Counter
     package let purged: Counter
     package let inHand: Gauge
+    package let paused: Gauge
     private let waiting: Counter
     private let ended: [ReceiptState: Counter]
     private let ignored: [IgnoredOutcome: Counter]
@@ -66,6 +67,10 @@ package struct DeliveryMetrics: Sendable {
         storeFailures = plain("store_failures", "Commits that failed and were tried again.")
         expiredBySweep = plain("expired", "Rows whose time ended while nobody held them.")
         purged = plain("purged", "Receipts removed after their retention.")
+        paused = metrics.gauge(
+            "pushbus_delivery_paused",
+            help: "Relays, providers and topics that are paused."
+        )
         inHand = metrics.gauge(
             "pushbus_delivery_in_hand",
             help: "Rows claimed by this process."

@@ -11,6 +11,8 @@ actor OutboxDesk {
     private let time: any TimeSource
     private let random: RandomSource
     private let bell: Doorbell
+    private let pausedGauge: Gauge
+    private let log: Log
     private var inHand: Set<Int64> = []
     private var reserved = 0
     private var ready: [HeldRow] = []
@@ -29,7 +31,16 @@ actor OutboxDesk {
     /// Records of a batch that is served at once even while others wait.
     private static let smallBatch = 8
 
-    init(limits: WorkerLimits, time: any TimeSource, random: RandomSource, bell: Doorbell) {
+    init(
+        limits: WorkerLimits,
+        time: any TimeSource,
+        random: RandomSource,
+        bell: Doorbell,
+        paused: Gauge,
+        log: Log
+    ) {
+        pausedGauge = paused
+        self.log = log
         self.limits = limits
         self.time = time
         self.random = random
@@ -167,7 +178,7 @@ actor OutboxDesk {
             if let scope = decision.failing { failing.append((scope, verdict)) }
             return decision
         }
-        for scope in working { pauses.succeeded(scope) }
+        for scope in working { succeed(scope) }
         for (scope, verdict) in failing {
             fail(
                 scope,
@@ -184,12 +195,19 @@ actor OutboxDesk {
         fail(.relay, reason, retryAfterMilliseconds, isCertain: true)
     }
 
+    private func succeed(_ scope: PauseScope) {
+        if pauses.paused[scope] != nil { log.info("resumed", ["scope": .string("\(scope)")]) }
+        pauses.succeeded(scope)
+        pausedGauge.set(Int64(pauses.paused.count))
+    }
+
     private func fail(
         _ scope: PauseScope,
         _ reason: String,
         _ stated: Int64?,
         isCertain: Bool
     ) {
+        let wasPaused = pauses.paused[scope] != nil
         pauses.failed(
             scope,
             reason: reason,
@@ -198,6 +216,10 @@ actor OutboxDesk {
             now: milliseconds,
             unit: random.unit()
         )
+        if !wasPaused && pauses.paused[scope] != nil {
+            log.warning("paused", ["scope": .string("\(scope)"), "reason": .string(reason)])
+        }
+        pausedGauge.set(Int64(pauses.paused.count))
     }
 
     /// The wait after Registration has not answered, longer each time in a row.

@@ -3,6 +3,7 @@ import Contracts
 import DeliveryCore
 import Loop
 import ServiceKit
+import Storage
 
 /// Drains the outbox: claim, check, send, commit, in batches that run side by side.
 package final class OutboxWorker: Service {
@@ -38,7 +39,14 @@ package final class OutboxWorker: Service {
         self.log = context.log
         self.hashToken = hashToken
         metrics = DeliveryMetrics(context.metrics)
-        desk = OutboxDesk(limits: limits, time: time, random: random, bell: bell)
+        desk = OutboxDesk(
+            limits: limits,
+            time: time,
+            random: random,
+            bell: bell,
+            paused: metrics.paused,
+            log: log
+        )
         outcomes = OutcomeWriter(
             store: store,
             desk: desk,
@@ -55,7 +63,7 @@ package final class OutboxWorker: Service {
         defer { stop.remove(ringing) }
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.outcomes.run() }
-            group.addTask { await self.sendUntilStopped(stop) }
+            group.addTask { try await self.sendUntilStopped(stop) }
             group.addTask { await self.cleanups.run() }
             group.addTask { await self.sweeper.run() }
             // Outcome writer and sender end by themselves when asked to stop; the first failure of the
@@ -65,9 +73,9 @@ package final class OutboxWorker: Service {
         }
     }
 
-    private func sendUntilStopped(_ stop: StopSignal) async {
-        await withTaskGroup { group in
-            group.addTask { await self.sendRounds(stop) }
+    private func sendUntilStopped(_ stop: StopSignal) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await self.sendRounds(stop) }
             group.addTask {
                 await stop.wait()
                 guard (try? await self.time.sleep(for: self.limits.stopGrace)) != nil else {
@@ -75,17 +83,18 @@ package final class OutboxWorker: Service {
                 }
                 await self.relay.abandon()
             }
-            await group.next()
+            try await group.next()
             group.cancelAll()
         }
         outcomes.finish()
     }
 
-    private func sendRounds(_ stop: StopSignal) async {
-        await withDiscardingTaskGroup { group in
+    /// Throws only when the store cannot be used any more.
+    private func sendRounds(_ stop: StopSignal) async throws {
+        try await withThrowingDiscardingTaskGroup { group in
             var schedule = ClaimSchedule(now: time.monotonic)
             while !stop.isTriggered {
-                switch await next(&schedule, stop) {
+                switch try await next(&schedule, stop) {
                 case .rows(let rows):
                     await desk.beginRound()
                     group.addTask {
@@ -122,7 +131,7 @@ package final class OutboxWorker: Service {
         init(now: MonotonicInstant) { next = now }
     }
 
-    private func next(_ schedule: inout ClaimSchedule, _ stop: StopSignal) async -> Step {
+    private func next(_ schedule: inout ClaimSchedule, _ stop: StopSignal) async throws -> Step {
         guard await registration.isConnected(), await relay.isConnected() else {
             await closeDesk(Reason.relayUnreachable)
             return .waitForPeers
@@ -132,12 +141,12 @@ package final class OutboxWorker: Service {
             return .wait(min(hold, limits.pollInterval))
         }
         if await desk.isStoreFailing { return .wait(limits.pollInterval) }
-        if schedule.hasLoneRow { return await claimAlone(&schedule) }
+        if schedule.hasLoneRow { return try await claimAlone(&schedule) }
         await desk.setOpen(true)
         guard await desk.hasFreeRound else { return .wait(limits.pollInterval) }
         let ready = await desk.takeReady()
         if !ready.isEmpty { return .rows(ready) }
-        return await claim(&schedule)
+        return try await claim(&schedule)
     }
 
     /// Hands back what is not under way, so that no lease runs while nothing is sent.
@@ -147,7 +156,7 @@ package final class OutboxWorker: Service {
         await outcomes.write(unsent.map { $0.handedBack(reason) })
     }
 
-    private func claim(_ schedule: inout ClaimSchedule) async -> Step {
+    private func claim(_ schedule: inout ClaimSchedule) async throws -> Step {
         let room = await desk.claimRoom
         guard room > 0 else { return .wait(limits.pollInterval) }
         let asked = time.monotonic
@@ -169,14 +178,12 @@ package final class OutboxWorker: Service {
             metrics.inHand.set(Int64(await desk.inHandCount))
             return rows.isEmpty ? .wait(schedule.next - asked) : .rows(rows)
         } catch {
-            metrics.storeFailures.add()
-            log.error("claim failed", ["error": .error(error)])
-            return .wait(limits.pollInterval)
+            return try claimFailed(error)
         }
     }
 
     /// Waits until nothing else is in hand, then claims one row under suspicion.
-    private func claimAlone(_ schedule: inout ClaimSchedule) async -> Step {
+    private func claimAlone(_ schedule: inout ClaimSchedule) async throws -> Step {
         await closeDesk(Reason.handedBack)
         guard await desk.inHandCount == 0 else { return .wait(limits.pollInterval) }
         schedule.hasLoneRow = false
@@ -192,10 +199,15 @@ package final class OutboxWorker: Service {
             }
             return .alone(held)
         } catch {
-            metrics.storeFailures.add()
-            log.error("claim failed", ["error": .error(error)])
-            return .wait(limits.pollInterval)
+            return try claimFailed(error)
         }
+    }
+
+    private func claimFailed(_ error: any Error) throws -> Step {
+        metrics.storeFailures.add()
+        log.error("claim failed", ["error": .error(error)])
+        if let error = error as? StorageError, error.isFatal { throw error }
+        return .wait(limits.pollInterval)
     }
 
     private func waitForPeers(_ stop: StopSignal) async {
