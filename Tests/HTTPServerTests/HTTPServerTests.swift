@@ -156,6 +156,17 @@ struct HTTPServerTests {
         }
     }
 
+    @Test func answersAClientThatHasNothingMoreToSay() async throws {
+        try await withServer { _, port, handler in
+            let raw = try RawClient(port: port)
+            try await raw.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+            try await raw.finishSending()
+            await handler.waiting.wait { $0 == 1 }
+            handler.gate.trigger()
+            #expect(try await raw.receiveToEnd()?.contains("waited") == true)
+        }
+    }
+
     @Test func staysOnLoopbackWithoutTLS() throws {
         let server = HTTPServer(
             configuration: HTTPServerConfiguration(host: "0.0.0.0"),

@@ -93,6 +93,12 @@ final class RawClient: Sendable {
         }
     }
 
+    /// Closes the sending half.
+    func finishSending() async throws {
+        let descriptor = descriptor
+        try await thread.run { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+    }
+
     /// Leaves with a reset.
     func abort() async throws {
         let descriptor = descriptor

@@ -200,7 +200,7 @@ struct SignInTests {
             )
             #expect(try await phone.settings().flag("registered") == true)
             let recipient = try #require(try await phone.recipient())
-            #expect(recipient.contentKey.bytes == [UInt8](repeating: 7, count: 32))
+            #expect(recipient.contentKey?.bytes == [UInt8](repeating: 7, count: 32))
         }
     }
 }

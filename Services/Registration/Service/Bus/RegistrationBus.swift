@@ -70,8 +70,6 @@ package struct RegistrationBus: Sendable {
                 skipped[obstacle.rawValue, default: 0] += 1
             } else if let recipient = recipient(installation, standing) {
                 recipients.append(recipient)
-            } else {
-                skipped["unreadable_key", default: 0] += 1
             }
         }
         return AudiencePageAnswer(
@@ -82,7 +80,6 @@ package struct RegistrationBus: Sendable {
         )
     }
 
-    /// Nil when the content key was sealed under another master key.
     private func recipient(
         _ installation: Installation,
         _ standing: Eligibility.Standing
@@ -90,23 +87,6 @@ package struct RegistrationBus: Sendable {
         guard let registration = installation.registration, let userID = installation.userID,
             let role = standing.role
         else { return nil }
-        guard
-            let key = try? vault.open(
-                registration.sealedKey,
-                id: registration.keyID,
-                of: installation.id
-            )
-        else {
-            context.metrics.counter(
-                "pushbus_registration_unreadable_keys_total",
-                help: "Content keys that the master key does not open"
-            ).add()
-            context.log.error(
-                "content key unreadable",
-                ["installation": .text(installation.id)]
-            )
-            return nil
-        }
         return AudiencePageAnswer.Recipient(
             installationID: installation.id,
             userID: userID,
@@ -115,8 +95,28 @@ package struct RegistrationBus: Sendable {
             role: role,
             binding: installation.binding,
             keyID: registration.keyID,
-            contentKey: key
+            contentKey: contentKey(of: registration, installation.id)
         )
+    }
+
+    /// Nil when the key was sealed under another master key: Fanout then ends that row alone.
+    private func contentKey(
+        of registration: DeviceRegistration,
+        _ installation: InstallationID
+    ) -> ContentKey? {
+        let key = try? vault.open(
+            registration.sealedKey,
+            id: registration.keyID,
+            of: installation
+        )
+        if key == nil {
+            context.metrics.counter(
+                "pushbus_registration_unreadable_keys_total",
+                help: "Content keys that the master key does not open"
+            ).add()
+            context.log.error("content key unreadable", ["installation": .text(installation)])
+        }
+        return key
     }
 
     private func eligibility(_ check: EligibilityCheck) async throws -> EligibilityCheckAnswer {

@@ -128,6 +128,22 @@ package struct NewSession: Sendable {
     package let createdAt: UnixSeconds
     package let expiresAt: UnixSeconds
     package let accessExpiresAt: UnixSeconds
+
+    package init(
+        id: SessionID,
+        device: SignInDevice,
+        tokens: TokenHashes,
+        createdAt: UnixSeconds,
+        expiresAt: UnixSeconds,
+        accessExpiresAt: UnixSeconds
+    ) {
+        self.id = id
+        self.device = device
+        self.tokens = tokens
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.accessExpiresAt = accessExpiresAt
+    }
 }
 
 /// Installations of a page with what else decides about them.
