@@ -120,15 +120,16 @@ struct StubServer: Sendable {
 /// Answers watermarks.
 struct StubRegistration: Sendable {
     let server: StubServer
-    let asked: Observed<Int>
+    /// The ids of the questions; a resend carries the same one.
+    let asked: Observed<Set<String>>
     /// While closed, questions wait for their answer.
     let gate: Observed<Bool>
 
     init(_ world: IngestWorld, watermark: Int64 = 7, isOpen: Bool = true) async throws {
-        let (asked, gate) = (Observed(0), Observed(isOpen))
+        let (asked, gate) = (Observed<Set<String>>([]), Observed(isOpen))
         var routes = BusRoutes()
-        routes.answer(AudienceOpen.self) { (_, _) throws(Reject) in
-            asked.update { $0 += 1 }
+        routes.answer(AudienceOpen.self) { (_, context) throws(Reject) in
+            asked.update { $0.insert(context.id) }
             await gate.wait { $0 }
             return AudienceOpenAnswer(watermark: watermark)
         }

@@ -13,6 +13,7 @@ import ZeroMQ
 @Suite struct PublishingTests {
     @Test func answersEachEventOfABatch() async throws {
         let world = try IngestWorld()
+        defer { world.runtime.stop() }
         let process = try await world.start()
         let client = try world.client()
         let results = try await client.publish(
@@ -45,6 +46,7 @@ import ZeroMQ
 
     @Test func makesOneEventOfAHundredConcurrentPublishes() async throws {
         let world = try IngestWorld()
+        defer { world.runtime.stop() }
         let process = try await world.start()
         let client = try world.client()
         let statuses = try await withThrowingTaskGroup(of: PublishStatus?.self) { group in
@@ -65,6 +67,7 @@ import ZeroMQ
 
     @Test func asksProducersToWaitWhenTooMuchIsOpen() async throws {
         let world = try IngestWorld()
+        defer { world.runtime.stop() }
         var settings = world.settings
         settings.store.openEvents = 1
         let process = try await world.start(settings)
@@ -81,6 +84,7 @@ import ZeroMQ
 
     @Test func takesABareFrame() async throws {
         let world = try IngestWorld()
+        defer { world.runtime.stop() }
         let process = try await world.start()
         let bare = try await BareClient(world)
         let event = String(decoding: try EventSamples.alert().canonicalBytes(), as: UTF8.self)
@@ -106,6 +110,7 @@ import ZeroMQ
 
     @Test func takesTheLargestBatch() async throws {
         let world = try IngestWorld()
+        defer { world.runtime.stop() }
         let process = try await world.start()
         let client = try world.client()
         func events(_ count: Int) -> [JSONValue] {
@@ -133,6 +138,7 @@ import ZeroMQ
 
     @Test func survivesEventsOfEveryShape() async throws {
         let world = try IngestWorld()
+        defer { world.runtime.stop() }
         let process = try await world.start()
         let client = try world.client()
         var random = SplitMix(state: 11)
@@ -194,6 +200,7 @@ import ZeroMQ
 
     @Test func lendsEachPrincipalItsSourcesOnly() async throws {
         let world = try IngestWorld()
+        defer { world.runtime.stop() }
         let (server, monitor, registration) = (
             try CurveKeyPair.generate(), try CurveKeyPair.generate(), try CurveKeyPair.generate()
         )
