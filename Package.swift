@@ -204,7 +204,10 @@ let package = Package(
         ),
         tests(
             "APNsSimulator",
-            ["APNsSimulator", "HTTP2", "TLS", "HTTPClient", "Loop", "ServiceKit", "PushBusCrypto"]
+            [
+                "APNsSimulator", "Contracts", "HTTP2", "TLS", "HTTPClient", "Loop", "ServiceKit",
+                "PushBusCrypto",
+            ]
         ),
         tests(
             "System",

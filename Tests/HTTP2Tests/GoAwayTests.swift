@@ -10,9 +10,9 @@ struct GoAwayTests {
     func graceful() async throws {
         let fixture = try await HTTP2Fixture()
         fixture.handler.onRequest { request, connection in
-            connection.shutDownGracefully(debugData: Self.shutdown)
+            connection.shutDownGracefully(debugData: Self.shutdown, after: .milliseconds(10))
             let stream = request.stream
-            connection.loop.executor.schedule(after: .milliseconds(30)) {
+            connection.loop.executor.schedule(after: .milliseconds(100)) {
                 connection.respond(stream, HTTP2ServerResponse(status: 200))
             }
         }

@@ -27,7 +27,8 @@ package final class HTTP2ClientConnection: @unchecked Sendable {
     let resolver: NameResolver
 
     package internal(set) var state = State.idle
-    /// The last GOAWAY of the peer, kept after the connection closed.
+    /// The last GOAWAY of the peer, kept after the connection closed. Without requests under way
+    /// nghttp2 reads nothing behind a GOAWAY, so that of a two-step end only the first is seen.
     package internal(set) var goAway: HTTP2GoAway?
     /// Called after `state`, `capacity` or `streamLimit` changed; on the loop thread.
     package var onChange: (() -> Void)?

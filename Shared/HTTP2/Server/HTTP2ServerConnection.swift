@@ -100,11 +100,19 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         scheduleFlush()
     }
 
-    /// GOAWAY in two steps: the notice at once, the last stream after a round trip.
-    package func shutDownGracefully(debugData: [UInt8] = []) {
+    /// GOAWAY in two steps: the notice at once, the last stream once the peer must have seen it.
+    ///
+    /// A timer and no PING measures the round trip: a session that is closing answers no PING.
+    package func shutDownGracefully(
+        debugData: [UInt8] = [],
+        after roundTrip: Duration = .milliseconds(50)
+    ) {
         loop.executor.preconditionCurrent()
-        session?.shutDownGracefully(debugData: debugData)
+        session?.announceShutdown()
         scheduleFlush()
+        loop.executor.schedule(after: roundTrip) { [weak self] in
+            self?.goAway(debugData: debugData)
+        }
     }
 
     /// One GOAWAY; streams above `lastStream` (default: the last received) end unprocessed.

@@ -130,22 +130,9 @@ extension HTTP2ServerSession {
             slots[index].request.isComplete = isEnd
             // Lent, not copied: the handler copies what it keeps.
             withUnsafePointer(to: slots[index].request) { onRequest?($0) }
-        case NGHTTP2_PING.rawValue:
-            pingReceived(frame.pointee.ping)
+        case NGHTTP2_PING.rawValue where head.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
+            pingsReceived += 1
         default: break
         }
-    }
-
-    private func pingReceived(_ ping: nghttp2_ping) {
-        guard ping.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 else {
-            pingsReceived += 1
-            return
-        }
-        var number: UInt64 = 0
-        withUnsafeBytes(of: ping.opaque_data) { bytes in
-            for byte in bytes { number = number << 8 | UInt64(byte) }
-        }
-        guard let pending = pendingGoAway, pending.ping == number else { return }
-        goAway(lastStream: nil, code: .noError, debugData: pending.debugData)
     }
 }

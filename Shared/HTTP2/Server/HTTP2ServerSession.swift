@@ -23,8 +23,7 @@ final class HTTP2ServerSession {
     private var free: [Int]
     private let encoder = HTTP2HeaderEncoder(lasting: [])
     var pingsReceived = 0
-    /// Sent when the PING behind a shutdown notice is answered.
-    var pendingGoAway: (debugData: [UInt8], ping: UInt64)?
+    private var awaitsLastGoAway = false
     var onRequest: ((UnsafePointer<HTTP2ServerRequest>) -> Void)?
     private(set) var activeCount = 0
 
@@ -83,9 +82,11 @@ final class HTTP2ServerSession {
         return pointer
     }
 
-    /// Nothing is left to read or to write: the connection is over.
+    /// Nothing is left to read or to write: the connection is over. Between a shutdown notice and
+    /// the GOAWAY that names the last stream it is not, whatever nghttp2 thinks.
     var isFinished: Bool {
-        nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
+        !awaitsLastGoAway && nghttp2_session_want_read(pointer) == 0
+            && nghttp2_session_want_write(pointer) == 0
     }
 
     /// Frames that wait for the peer to read.
@@ -209,18 +210,15 @@ final class HTTP2ServerSession {
         nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: value)
     }
 
-    /// Announces the end (RFC 9113 section 6.8) and names the last stream a round trip later.
-    func shutDownGracefully(debugData: [UInt8]) {
-        guard pendingGoAway == nil else { return }
+    /// Announces the end (RFC 9113 section 6.8); `goAway` has to follow a round trip later.
+    func announceShutdown() {
+        awaitsLastGoAway = true
         nghttp2_submit_shutdown_notice(pointer)
-        let number: UInt64 = 0x676f_6177_6179_0001
-        pendingGoAway = (debugData, number)
-        var bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
-        nghttp2_submit_ping(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), &bytes)
     }
 
     /// Queues a GOAWAY; nil means the last stream that was received.
     func goAway(lastStream: Int32?, code: HTTP2ErrorCode, debugData: [UInt8]) {
+        awaitsLastGoAway = false
         nghttp2_submit_goaway(
             pointer,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),

@@ -6,84 +6,7 @@ extension APNsSimulator {
         _ reader: inout EnvironmentReader,
         _ context: ProcessContext
     ) async throws -> ProcessMain.Assembly {
-        var configuration = Configuration(
-            directory: reader.path(
-                "DIRECTORY",
-                help: "folder for the CA, the certificate and the signing key; made if missing"
-            )
-        )
-        configuration.host = reader.string(
-            "HOST",
-            default: "127.0.0.1",
-            help: "address literal that both APNs ports listen at"
-        )
-        let ports = 0...65_535
-        configuration.sandboxPort = UInt16(
-            reader.int("SANDBOX_PORT", default: 0, in: ports, help: "0 takes any free port")
-        )
-        configuration.productionPort = UInt16(
-            reader.int("PRODUCTION_PORT", default: 0, in: ports, help: "0 takes any free port")
-        )
-        configuration.controlPort = UInt16(
-            reader.int("HTTP_PORT", default: 0, in: ports, help: "control API on 127.0.0.1")
-        )
-        configuration.bundleIDs = list(
-            reader.string(
-                "BUNDLE_IDS",
-                default: "app.example",
-                help: "bundle ids of the team, separated by commas"
-            )
-        )
-        configuration.certificateHosts += list(
-            reader.string(
-                "CERTIFICATE_HOSTS",
-                default: "",
-                help: "names for the certificate besides localhost, separated by commas"
-            )
-        )
-        configuration.keptNotifications = reader.int(
-            "KEEP",
-            default: 10_000,
-            in: 0...1_000_000,
-            help: "notifications kept for looking and for phones that are away"
-        )
-        configuration.maximumStreams = UInt32(
-            reader.int(
-                "MAX_STREAMS",
-                default: 1_000,
-                in: 1...100_000,
-                help: "SETTINGS_MAX_CONCURRENT_STREAMS of a connection"
-            )
-        )
-        configuration.firstStreamLimit = UInt32(
-            reader.int(
-                "FIRST_STREAMS",
-                default: 1,
-                in: 0...100_000,
-                help: "the limit until the first accepted request; 0 leaves the ramp out"
-            )
-        )
-        configuration.streamWindowBytes = UInt32(
-            reader.int(
-                "STREAM_WINDOW",
-                default: 65_535,
-                in: 1...2_147_483_647,
-                help: "HTTP/2 window of a stream in bytes"
-            )
-        )
-        configuration.connectionWindowBytes = Int32(
-            reader.int(
-                "CONNECTION_WINDOW",
-                default: 65_535,
-                in: 65_535...2_147_483_647,
-                help: "HTTP/2 window of a connection in bytes"
-            )
-        )
-        configuration.parsesPayloads = reader.bool(
-            "PARSE_PAYLOADS",
-            default: true,
-            help: "parse the JSON of every payload instead of looking at its ends"
-        )
+        let configuration = Configuration(&reader)
         try reader.finish()
         let simulator = try APNsSimulator(
             configuration,
@@ -97,6 +20,94 @@ extension APNsSimulator {
             ["ca_file": .string(simulator.authorityPath), "key_id": .string(simulator.keyID)]
         )
         return ProcessMain.Assembly([simulator])
+    }
+}
+
+extension APNsSimulator.Configuration {
+    /// Reads all settings; the reader reports what is wrong.
+    fileprivate init(_ reader: inout EnvironmentReader) {
+        self.init(
+            directory: reader.path(
+                "DIRECTORY",
+                help: "folder for the CA, the certificate and the signing key; made if missing"
+            )
+        )
+        host = reader.string(
+            "HOST",
+            default: "127.0.0.1",
+            help: "address literal that both APNs ports listen at"
+        )
+        let ports = 0...65_535
+        sandboxPort = UInt16(
+            reader.int("SANDBOX_PORT", default: 0, in: ports, help: "0 takes any free port")
+        )
+        productionPort = UInt16(
+            reader.int("PRODUCTION_PORT", default: 0, in: ports, help: "0 takes any free port")
+        )
+        controlPort = UInt16(
+            reader.int("HTTP_PORT", default: 0, in: ports, help: "control API on 127.0.0.1")
+        )
+        bundleIDs = Self.list(
+            reader.string(
+                "BUNDLE_IDS",
+                default: "app.example",
+                help: "bundle ids of the team, separated by commas"
+            )
+        )
+        certificateHosts += Self.list(
+            reader.string(
+                "CERTIFICATE_HOSTS",
+                default: "",
+                help: "names for the certificate besides localhost, separated by commas"
+            )
+        )
+        readLimits(&reader)
+    }
+
+    private mutating func readLimits(_ reader: inout EnvironmentReader) {
+        keptNotifications = reader.int(
+            "KEEP",
+            default: 10_000,
+            in: 0...1_000_000,
+            help: "notifications kept for looking and for phones that are away"
+        )
+        maximumStreams = UInt32(
+            reader.int(
+                "MAX_STREAMS",
+                default: 1_000,
+                in: 1...100_000,
+                help: "SETTINGS_MAX_CONCURRENT_STREAMS of a connection"
+            )
+        )
+        firstStreamLimit = UInt32(
+            reader.int(
+                "FIRST_STREAMS",
+                default: 1,
+                in: 0...100_000,
+                help: "the limit until the first accepted request; 0 leaves the ramp out"
+            )
+        )
+        streamWindowBytes = UInt32(
+            reader.int(
+                "STREAM_WINDOW",
+                default: 65_535,
+                in: 1...2_147_483_647,
+                help: "HTTP/2 window of a stream in bytes"
+            )
+        )
+        connectionWindowBytes = Int32(
+            reader.int(
+                "CONNECTION_WINDOW",
+                default: 65_535,
+                in: 65_535...2_147_483_647,
+                help: "HTTP/2 window of a connection in bytes"
+            )
+        )
+        parsesPayloads = reader.bool(
+            "PARSE_PAYLOADS",
+            default: true,
+            help: "parse the JSON of every payload instead of looking at its ends"
+        )
     }
 
     private static func list(_ text: String) -> [String] {

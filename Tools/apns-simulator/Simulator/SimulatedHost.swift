@@ -94,8 +94,11 @@ final class SimulatedHost: HTTP2ServerHandler {
     ) {
         let data = goAwayData(script.reason)
         if script.isGraceful {
-            connection.shutDownGracefully(debugData: data)
-            connection.respond(stream, response)
+            // The answer comes last: an idle peer would be gone before it had read the reason.
+            connection.shutDownGracefully(debugData: data, after: .milliseconds(50))
+            connection.loop.executor.schedule(after: .milliseconds(100)) {
+                connection.respond(stream, response)
+            }
         } else if script.isProcessed {
             connection.respond(stream, response)
             connection.goAway(lastStream: stream, debugData: data)
