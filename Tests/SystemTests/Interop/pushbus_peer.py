@@ -39,14 +39,14 @@ class Client:
         self.socket.send_multipart(frames)
         return self.answer(wanted, timeout)
 
-    def answer(self, wanted: str | None, timeout: float = 20):
+    def answer(self, wanted: str, timeout: float = 20):
         deadline = time.monotonic() + timeout
         while True:
             left = deadline - time.monotonic()
             assert left > 0 and self.socket.poll(int(left * 1000)), "no answer on the bus"
             header, body = self.socket.recv_multipart()
             header = json.loads(header)
-            if wanted is None or header.get("re") == wanted:
+            if header.get("re") == wanted:
                 return header["type"], json.loads(body)
 
     def close(self):
