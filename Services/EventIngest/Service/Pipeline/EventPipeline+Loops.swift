@@ -37,7 +37,12 @@ extension EventPipeline {
         }
     }
 
+    /// A silence shorter than this is a connection that broke: the event is still ours to give.
+    private static let brokenWithin = Duration.seconds(10)
+    private static let brokenDelayMilliseconds: Int64 = 1000
+
     private func hand(_ order: HandoffOrder) async {
+        let begin = time.monotonic
         switch await fanout.hand(order) {
         case .taken:
             metrics.handed("taken")
@@ -51,13 +56,16 @@ extension EventPipeline {
                 ["event_id": .text(order.event.eventID), "message": .string(message)]
             )
         case .silent:
-            // Its turn comes again by itself once the Fanout has been silent for too long.
             metrics.handed("silent")
+            // After a full silence its turn comes again by itself.
+            if begin.duration(to: time.monotonic) < Self.brokenWithin {
+                await giveBack(order.event, delayMilliseconds: Self.brokenDelayMilliseconds)
+            }
         case .stopped: break
         }
     }
 
-    /// Records that a Fanout had no room, as that Fanout itself would report it.
+    /// Records that a Fanout did not take it, as that Fanout itself would report it.
     private func giveBack(_ event: EventAdmitted, delayMilliseconds: Int64) async {
         let report = FanoutProgress(
             eventID: event.eventID,
