@@ -18,6 +18,8 @@ final class FaultProxyLink: @unchecked Sendable {
         var isOver = false
         /// The end was passed on.
         var isShut = false
+        /// The source is closed for good and no longer watched; what it sent is still read.
+        var isGone = false
 
         init(from source: Int32, to sink: Int32) {
             self.source = source
@@ -77,29 +79,45 @@ final class FaultProxyLink: @unchecked Sendable {
             return events
         }
         do {
-            try core.backend.setInterest(peer, interest(reads: forward, writes: back))
-            try core.backend.setInterest(far, interest(reads: back, writes: forward))
+            if !forward.isGone {
+                try core.backend.setInterest(peer, interest(reads: forward, writes: back))
+            }
+            if !back.isGone {
+                try core.backend.setInterest(far, interest(reads: back, writes: forward))
+            }
         } catch {
-            end()
+            return end()
+        }
+        for way in [forward, back] where way.isGone && !isPaused {
+            while !isEnded, way.isEmpty, !way.isOver { receive(way) }
         }
     }
 
     private func ready(atPeer: Bool, _ events: EpollEvents) {
+        let isBroken = !events.isDisjoint(with: [.error, .hangup])
         if !isConnected {
-            // The far side is writable: connected, or refused, which the next call tells.
-            guard !atPeer, !events.contains(.error), !events.contains(.hangup) else { return end() }
+            if atPeer { return lose(forward) }
+            // The far side is connected, or refused.
+            if isBroken { return end() }
             isConnected = true
             return follow()
         }
-        if events.contains(.error) { return end() }
-        if events.contains(.write) { send(atPeer ? back : forward) }
-        if !isEnded, events.contains(.read) {
-            receive(atPeer ? forward : back)
-        } else if events.contains(.hangup) {
-            // Both halves are gone; with reading muted this would be reported for ever.
-            return end()
+        let way = atPeer ? forward : back
+        if isBroken {
+            lose(way)
+        } else {
+            if events.contains(.write) { send(atPeer ? back : forward) }
+            if !isEnded, events.contains(.read) { receive(way) }
         }
         follow()
+    }
+
+    /// The way's source is closed for good: what it sent is still read, but it is watched no more,
+    /// as its end would be reported for ever while reading is muted.
+    private func lose(_ way: Way) {
+        guard !way.isGone else { return }
+        way.isGone = true
+        core.backend.unwatch(way.source)
     }
 
     private func receive(_ way: Way) {
@@ -107,7 +125,7 @@ final class FaultProxyLink: @unchecked Sendable {
         var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
         let count = read(way.source, &piece, piece.count)
         if count < 0 {
-            if errno != EAGAIN && errno != EINTR { end() }
+            if way.isGone || (errno != EAGAIN && errno != EINTR) { end() }
             return
         }
         guard count > 0 else {
@@ -142,7 +160,10 @@ final class FaultProxyLink: @unchecked Sendable {
                 Glibc.send(way.sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             if count < 0 {
-                if errno != EAGAIN && errno != EINTR { end() }
+                if errno == EAGAIN || errno == EINTR { return }
+                // Nobody is there to take it; what the other way carries still counts.
+                lose(way === forward ? back : forward)
+                way.sent = way.bytes.count
                 return
             }
             way.sent += count
@@ -170,6 +191,7 @@ final class FaultProxyLink: @unchecked Sendable {
             back.isShut = true
             shutdown(peer, Int32(SHUT_WR))
         }
-        if forward.isShut && back.isShut { end() }
+        let isPointless = [forward, back].contains { $0.isShut && $0.isGone }
+        if isPointless || (forward.isShut && back.isShut) { end() }
     }
 }

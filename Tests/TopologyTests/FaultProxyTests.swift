@@ -199,6 +199,26 @@ struct FaultProxyTests {
         await proxy.stop()
     }
 
+    @Test("What a peer sent before it went still arrives")
+    func lastWords() async throws {
+        let received = Observed(0)
+        try startEcho(at: directory.file("behind"), received: received)
+        await proxy.set { $0.delay = .milliseconds(20) }
+        do {
+            let client = try client()
+            client.write([1, 2, 3])
+        }
+        await received.wait { $0 == 3 }
+        await proxy.set { $0.delay = .zero }
+        do {
+            let client = try client()
+            client.write([UInt8](repeating: 1, count: 100_000))
+        }
+        await received.wait { $0 == 100_003 }
+        await proxy.stop()
+        #expect(proxy.statistics.open == 0)
+    }
+
     @Test("An endpoint that is not there closes the connection, later ones work")
     func absent() async throws {
         #expect(try await client().ends())
