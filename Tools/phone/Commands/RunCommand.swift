@@ -1,4 +1,5 @@
 import Commands
+import FoundationEssentials
 import HTTPClient
 import Loop
 import PushBusDevice
@@ -43,6 +44,9 @@ enum RunCommand {
         )
         defer { parts.client.stop() }
         let ending = StopSignal()
+        // Started by a supervisor, the phone goes when that does.
+        let lifeline = ProcessInfo.processInfo.environment[Lifeline.variable]
+        try Lifeline.watch(lifeline, raising: ending)
         let phone = Phone(
             settings: settings,
             store: parts.store,
