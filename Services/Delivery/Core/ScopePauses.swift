@@ -34,6 +34,8 @@ package struct ScopePauses: Sendable {
 
     /// A probe without a verdict counts as lost after this long.
     package static let probeLifetimeMilliseconds: Int64 = 30_000
+    /// While a probe is out, others look again after this long.
+    package static let probeLookMilliseconds: Int64 = 1000
     /// Uncertain failures in a row that pause a scope.
     package static let strikeLimit = 3
     static let firstRamp = 64
@@ -107,7 +109,8 @@ package struct ScopePauses: Sendable {
         guard let pause = pauses[scope] else { return .send(ramps[scope] ?? .max) }
         if now < pause.until { return .hold(milliseconds: pause.until - now) }
         if let started = pause.probeStarted, now - started < Self.probeLifetimeMilliseconds {
-            return .hold(milliseconds: Self.probeLifetimeMilliseconds - (now - started))
+            let rest = Self.probeLifetimeMilliseconds - (now - started)
+            return .hold(milliseconds: min(rest, Self.probeLookMilliseconds))
         }
         return .send(1)
     }

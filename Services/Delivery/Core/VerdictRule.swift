@@ -35,8 +35,9 @@ package struct VerdictRule: Sendable {
 
     /// Hand-overs of one claim that proved unprocessed before the row goes back to waiting.
     package static let resendLimit = 2
-    /// Wait after a disagreement that time alone does not mend.
-    private static let alarmDelay = RetryDelay(baseMilliseconds: 60_000, capMilliseconds: 60_000)
+    /// Shortest wait after a disagreement that time alone does not mend, and its spread.
+    private static let alarmMilliseconds: Int64 = 30_000
+    private static let alarmDelay = RetryDelay(baseMilliseconds: 30_000, capMilliseconds: 30_000)
 
     package init(
         verdict: RelayVerdicts.Verdict,
@@ -67,9 +68,7 @@ package struct VerdictRule: Sendable {
             decision.failing = .relay
             return decision
         case (Reason.invalidRequest, .permanent), (Reason.invalidRequest, .retryable):
-            var decision = VerdictDecision(.settle(retry(Self.alarmDelay, isAttempt: false)))
-            decision.isAlarm = true
-            return decision
+            return alarm(verdict.reason)
         case (_, .accepted):
             return VerdictDecision(.settle(.accepted))
         case (_, .permanent):
@@ -85,10 +84,14 @@ package struct VerdictRule: Sendable {
     }
 
     private func expired() -> VerdictDecision {
-        if hasExpired { return VerdictDecision(.settle(.expired)) }
-        let delay = Self.alarmDelay.milliseconds(failures: 1, stated: nil, unit: unit)
+        hasExpired ? VerdictDecision(.settle(.expired)) : alarm(Reason.relayClock)
+    }
+
+    private func alarm(_ reason: String) -> VerdictDecision {
+        let stated = max(verdict.retryAfterMilliseconds ?? 0, Self.alarmMilliseconds)
+        let delay = Self.alarmDelay.milliseconds(failures: 1, stated: stated, unit: unit)
         var decision = VerdictDecision(
-            .settle(.retry(reason: Reason.relayClock, delayMilliseconds: delay, isAttempt: false))
+            .settle(.retry(reason: reason, delayMilliseconds: delay, isAttempt: false))
         )
         decision.isAlarm = true
         return decision

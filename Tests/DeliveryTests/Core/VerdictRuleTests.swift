@@ -110,10 +110,11 @@ import Testing
     @Test func aRefusedShapeThatOurCheckPassedIsRetriedWithAnAlarm() {
         let decision = decide(.permanent, "InvalidRequest", .message, .none)
         #expect(decision.isAlarm)
-        guard case .settle(.retry(_, _, false)) = decision.step else {
+        guard case .settle(.retry("InvalidRequest", let delay, false)) = decision.step else {
             Issue.record("not a retry")
             return
         }
+        #expect((30_000...60_000).contains(delay))
     }
 
     @Test func expiredIsBelievedOnlyWhenOurClockAgrees() {

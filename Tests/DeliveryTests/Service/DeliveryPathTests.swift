@@ -96,6 +96,29 @@ import Testing
         try await registration.stop()
     }
 
+    @Test func aLargeAudienceDoesNotHoldUpASmallOne() async throws {
+        try await withWorld(settings: ["PUSHBUS_DELIVERY_WINDOW": "64"]) { world in
+            let gate = StopSignal()
+            world.relay.answer { _ in
+                await gate.wait()
+                return .accepted
+            }
+            for part in 0..<8 {
+                _ = try await world.ask(
+                    Samples.fresh(1, (part * 500)..<(part * 500 + 500), world.time)
+                )
+            }
+            var test = Samples.fresh(2, 0..<1, world.time)
+            test.category = .test
+            _ = try await world.ask(test)
+            gate.trigger()
+            try await world.wait(for: 4001, .accepted)
+            let order = world.relay.state.value.messages.map(\.eventID)
+            let place = try #require(order.firstIndex(of: Samples.event(2)))
+            #expect(place < 500)
+        }
+    }
+
     @Test func aFullOutboxAsksToComeBack() async throws {
         try await withWorld(settings: ["PUSHBUS_DELIVERY_OPEN_ROWS": "1000"]) { world in
             world.registration.state.update { $0.refusedChecks = .max }

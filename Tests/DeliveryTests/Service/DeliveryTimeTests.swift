@@ -2,6 +2,7 @@ import Bus
 import Contracts
 import DeliveryCore
 import DeliveryService
+import Loop
 import ServiceKit
 import TestKit
 import Testing
@@ -91,6 +92,39 @@ import Testing
             world.relay.answer { _ in .accepted }
             try await world.advance { try await world.count(.accepted) == 200 }
         }
+    }
+
+    @Test func aStopDoesNotWaitForASilentRelay() async throws {
+        let folder = try TemporaryDirectory()
+        let time = ManualTime()
+        let relay = StubRelay { _ in
+            await StopSignal().wait()
+            return nil
+        }
+        let world = try DeliveryWorld(folder: folder.path, time: time, relay: relay)
+        let peers = [try await world.startRegistration(), try await world.startRelay()]
+        let delivery = try await world.startDelivery()
+        _ = try await world.ask(Samples.batch(1, 0..<3))
+        await relay.state.wait { $0.messages.count == 3 }
+        let hasStopped = Observed(false)
+        async let stopped: Void = {
+            try await delivery.stop()
+            hasStopped.update { $0 = true }
+        }()
+        try await within(.seconds(20)) {
+            while !hasStopped.value {
+                time.advance(by: .milliseconds(100))
+                await Task.yield()
+            }
+        }
+        try await stopped
+        let store = try await SQLiteDeliveryStore.open(path: world.storePath, time: time)
+        let receipts = try await store.allReceipts(ReceiptQuery())
+        await store.close()
+        #expect(receipts.map(\.attempts) == [1, 1, 1])
+        #expect(receipts.allSatisfy { $0.state == .retryable && $0.reason == "RelayNoVerdict" })
+        for (_, task) in peers.flatMap(\.tasks) { task.cancel() }
+        for (_, task) in peers.flatMap(\.tasks) { _ = try? await task.value }
     }
 
     @Test func rowsUnderSuspicionAreSentAloneOrGivenUp() async throws {

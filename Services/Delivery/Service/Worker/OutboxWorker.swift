@@ -53,6 +53,7 @@ package final class OutboxWorker: Service {
             cleanupBell: cleanupBell,
             time: time,
             metrics: metrics,
+            readiness: context.readiness,
             log: log
         )
     }
@@ -74,16 +75,19 @@ package final class OutboxWorker: Service {
     }
 
     private func sendUntilStopped(_ stop: StopSignal) async throws {
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await self.sendRounds(stop) }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await self.sendRounds(stop)
+                return true
+            }
             group.addTask {
                 await stop.wait()
-                guard (try? await self.time.sleep(for: self.limits.stopGrace)) != nil else {
-                    return
-                }
-                await self.relay.abandon()
+                let isOver = (try? await self.time.sleep(for: self.limits.stopGrace)) != nil
+                if isOver { await self.relay.abandon() }
+                return false
             }
-            try await group.next()
+            // After the grace the rounds end by themselves, and what they learned is still committed.
+            while let areRoundsOver = try await group.next(), !areRoundsOver {}
             group.cancelAll()
         }
         outcomes.finish()

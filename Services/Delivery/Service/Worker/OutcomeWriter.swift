@@ -13,10 +13,12 @@ struct OutcomeWriter: Sendable {
     let cleanupBell: Doorbell
     let time: any TimeSource
     let metrics: DeliveryMetrics
+    let readiness: Readiness
     let log: Log
     private let channel = BoundedChannel<[RowOutcome]>(capacity: 64)
 
     private static let batchesPerCommit = 16
+    private static let condition = "outbox"
     private static let retryInterval = Duration.milliseconds(200)
 
     init(
@@ -25,6 +27,7 @@ struct OutcomeWriter: Sendable {
         cleanupBell: Doorbell,
         time: any TimeSource,
         metrics: DeliveryMetrics,
+        readiness: Readiness,
         log: Log
     ) {
         self.store = store
@@ -32,12 +35,14 @@ struct OutcomeWriter: Sendable {
         self.cleanupBell = cleanupBell
         self.time = time
         self.metrics = metrics
+        self.readiness = readiness
         self.log = log
     }
 
     /// Hands outcomes over; waits while many are waiting already.
     func write(_ outcomes: [RowOutcome]) async {
-        guard !outcomes.isEmpty else { return }
+        // A cancelled sender's outcomes count too, so waiting comes only after this.
+        guard !outcomes.isEmpty, !channel.trySend(outcomes) else { return }
         do {
             try await channel.send(outcomes)
         } catch {
@@ -51,6 +56,7 @@ struct OutcomeWriter: Sendable {
 
     /// Commits until finished; throws only when the store cannot be used any more.
     func run() async throws {
+        readiness.set(Self.condition, .ok)
         while true {
             let batches = await channel.nextBatch(max: Self.batchesPerCommit)
             guard !batches.isEmpty else { return }
@@ -67,10 +73,16 @@ struct OutcomeWriter: Sendable {
         while true {
             do {
                 let results = try await store.settle(outcomes)
-                if failed { log.info("store commits again") }
+                if failed {
+                    log.info("store commits again")
+                    readiness.set(Self.condition, .ok)
+                }
                 return results
             } catch let error as StorageError where error.isRetriable {
-                if !failed { log.error("store does not commit", ["error": .text(error)]) }
+                if !failed {
+                    log.error("store does not commit", ["error": .text(error)])
+                    readiness.set(Self.condition, .waiting("\(error)"))
+                }
                 failed = true
                 metrics.storeFailures.add()
                 await desk.setStoreFailing()
