@@ -23,7 +23,7 @@ actor DeadlineKeeper {
     func start() {
         let loop = loop
         core.lookAgain.withLock { lookAgain in
-            lookAgain = { [weak self] in
+            lookAgain.call = { [weak self] in
                 loop.execute { [weak self] in self?.assumeIsolated { $0.sweep() } }
             }
         }
@@ -60,7 +60,7 @@ actor DeadlineKeeper {
     /// Ends the daemon on this thread, which may block until its thread has ended.
     func halt(_ daemon: DaemonHandle) {
         halted = true
-        core.lookAgain.withLock { $0 = nil }
+        core.lookAgain.withLock { $0.call = nil }
         timer?.cancel()
         timer = nil
         MHD_stop_daemon(daemon.pointer)

@@ -32,7 +32,7 @@ extension ServerCore {
                 connection.endStream(serial)
             }
             connection.attach(serial, task)
-            lookAgain.withLock { $0 }?()
+            lookAgain.withLock { $0.call }?()
         }
         return result
     }

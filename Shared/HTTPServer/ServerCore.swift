@@ -19,7 +19,12 @@ final class ServerCore: Sendable {
     let executor: (any TaskExecutor)?
     let table = Locked(Table())
     /// Makes the deadline thread look again at once; set while it runs.
-    let lookAgain = Locked<(@Sendable () -> Void)?>(nil)
+    ///
+    /// A closure directly in a lock box would be wrapped once more at every access, without end.
+    struct LookAgain: Sendable {
+        var call: (@Sendable () -> Void)?
+    }
+    let lookAgain = Locked(LookAgain())
     /// New requests are refused.
     let stopping = Atomic(false)
     /// Nothing is suspended any more.

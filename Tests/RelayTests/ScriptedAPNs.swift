@@ -35,17 +35,22 @@ final class ScriptedAPNs: HTTP2ServerHandler {
     let seen = Observed<[SeenPush]>([])
     let opened = Observed(0)
     let closed = Observed(0)
-    private let script: Locked<Script>
+    /// A closure right inside a lock box would be wrapped once more at every access.
+    private struct Holder: Sendable {
+        var script: Script
+    }
+
+    private let holder: Locked<Holder>
 
     init(_ script: @escaping Script = ScriptedAPNs.accepting) {
-        self.script = Locked(script)
+        holder = Locked(Holder(script: script))
     }
 
     static let accepting: Script = { push, connection in
         connection.respond(push.stream, HTTP2ServerResponse(status: 200))
     }
 
-    func change(_ new: @escaping Script) { script.withLock { $0 = new } }
+    func change(_ new: @escaping Script) { holder.withLock { $0.script = new } }
 
     func connectionOpened(_ connection: HTTP2ServerConnection) { opened.update { $0 += 1 } }
 
@@ -68,7 +73,7 @@ final class ScriptedAPNs: HTTP2ServerHandler {
             body: request.body
         )
         seen.update { $0.append(push) }
-        script.withLock { $0 }(push, connection)
+        holder.withLock { $0.script }(push, connection)
     }
 }
 
@@ -152,6 +157,7 @@ final class PoolFixture: Sendable {
         deadline: Duration = .seconds(10),
         queueLimit: Int = 4_096,
         connections: Int = 1,
+        standsStill: Bool = true,
         script: @escaping ScriptedAPNs.Script = ScriptedAPNs.accepting
     ) async throws {
         files = try RelayFiles()
@@ -184,7 +190,7 @@ final class PoolFixture: Sendable {
             configuration,
             loop: loop,
             resolver: resolver,
-            time: time,
+            time: standsStill ? time : SystemTime(),
             random: .seeded(1),
             metrics: metrics,
             log: log.log()

@@ -1,6 +1,7 @@
 import Contracts
 import HTTP2
 import HTTPClient
+import HTTPServer
 import RelayCore
 import RelayService
 import ServiceKit
@@ -219,6 +220,28 @@ struct SendEndpointTests {
         let text = relay.log.lines.joined() + relay.context.metrics.render()
         for secret in ["abcdef01", "AAECAwQFBgcICQoL", String(token), "BEGIN"] {
             #expect(!text.contains(secret))
+        }
+    }
+
+    @Test("What the server refuses by itself has the words of the contract")
+    func refusals() throws {
+        let context = ProcessContext(name: "relay", log: .silent)
+        let endpoint = SendEndpoint(
+            relay: Relay(notConfigured: "test", profile: .reference, context: context),
+            limits: SendLimits(SendLimits.Settings()),
+            time: context.time,
+            metrics: context.metrics
+        )
+        let head = HTTPRequestHead(method: "POST", path: "/v1/send")
+        let rows: [(HTTPRefusal, Int, String)] = [
+            (.bodyTooLarge, 413, "RequestTooLarge"), (.uploadTimeout, 408, "RequestTimeout"),
+            (.busy, 503, "RelayBusy"), (.stopping, 503, "RelayBusy"),
+            (.deadline, 200, "NetworkUnavailable"),
+        ]
+        for (refusal, status, reason) in rows {
+            let response = endpoint.refusal(refusal, head)
+            #expect(response.status == status)
+            #expect(try StrictJSON(parsing: response.body)["reason"]?.text == reason)
         }
     }
 }

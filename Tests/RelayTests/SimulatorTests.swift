@@ -1,0 +1,175 @@
+import APNsSimulator
+import Contracts
+import FoundationEssentials
+import HTTP2
+import HTTPClient
+import Loop
+import PushBusCrypto
+import RelayCore
+import RelayService
+import ServiceKit
+import TLS
+import TestKit
+import Testing
+
+/// A pool that talks to the real simulator, both with clocks that only tests move.
+final class SimulatedAPNs: Sendable {
+    let directory: TemporaryDirectory
+    let simulator: APNsSimulator
+    let loop: HTTP2Loop
+    let resolver: NameResolver
+    let pool: APNsPool
+    let client: HTTPClient
+    let time: ManualTime
+    let metrics = Metrics()
+    private let stopping = StopSignal()
+    private let running: Task<Void, Never>
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        time = ManualTime(wall: SystemTime().wall)
+        simulator = try APNsSimulator(
+            APNsSimulator.Configuration(directory: directory.path),
+            time: time
+        )
+        try await simulator.start()
+        loop = try HTTP2Loop(name: "pool-test")
+        resolver = try NameResolver()
+        client = try HTTPClient()
+        let key = try Data(contentsOf: URL(filePath: simulator.signingKeyPath))
+        pool = APNsPool(
+            APNsPool.Configuration(
+                environment: .sandbox,
+                origin: APNsOrigin(
+                    host: "localhost",
+                    port: simulator.boundPorts["sandbox"] ?? 0
+                ),
+                tls: try TLSContext.client(trust: .file(simulator.authorityPath)),
+                credentials: try APNsCredentials(
+                    teamID: simulator.teamID,
+                    keyID: simulator.keyID,
+                    keyPEM: SecretBytes([UInt8](key)),
+                    topic: "app.example"
+                )
+            ),
+            loop: loop,
+            resolver: resolver,
+            time: time,
+            random: .seeded(1),
+            metrics: metrics,
+            log: .silent
+        )
+        running = Task { [pool, stopping] in await pool.run(until: stopping) }
+    }
+
+    func stop() async {
+        stopping.trigger()
+        await running.value
+        await pool.stop()
+        await simulator.stop()
+        client.stop()
+        loop.stop()
+        resolver.stop()
+    }
+
+    /// Calls the simulator's control API and expects a 2xx answer.
+    @discardableResult
+    func control(_ method: String, _ path: String, _ body: String = "") async throws -> [UInt8] {
+        let response = try await client.send(
+            HTTPClientRequest(
+                method: method,
+                url: "http://127.0.0.1:\(simulator.boundPorts["http"] ?? 0)\(path)",
+                body: Array(body.utf8)
+            )
+        )
+        #expect((200..<300).contains(response.status), "\(response.text)")
+        return response.body
+    }
+
+    static func token(_ number: Int) -> String {
+        let hex = String(number, radix: 16)
+        return String(repeating: "a", count: 64 - hex.utf8.count) + hex
+    }
+
+    func push(_ number: Int) throws -> Push {
+        let token = try #require(DeviceToken(Self.token(number)))
+        let event = try #require(EventID("11111111-1111-4111-8111-111111111111"))
+        return Push(
+            deviceToken: token,
+            apnsID: PushIdentity.apnsID(eventID: event, deviceToken: token) { SHA256.hash($0) },
+            collapseID: event.description,
+            expiresAt: time.wall.second.adding(seconds: 1800),
+            payload: Array(
+                #"{"aps":{"alert":{"title":"a","body":"b"},"mutable-content":1}}"#.utf8
+            ),
+            isYoung: false
+        )
+    }
+}
+
+@Suite("Against the simulator", .timeLimit(.minutes(1)))
+struct SimulatorTests {
+    @Test("A faithful APNs accepts what the pool sends, ramp and provider token included")
+    func accepted() async throws {
+        let apns = try await SimulatedAPNs()
+        for number in 0..<20 {
+            try await apns.control("PUT", "/tokens/\(SimulatedAPNs.token(number))")
+        }
+        let pushes = try (0..<500).map { try apns.push($0 % 20) }
+        let verdicts = Observed([RelayVerdict]())
+        await apns.pool.enqueue(pushes) { _, verdict in verdicts.update { $0.append(verdict) } }
+        await verdicts.wait { $0.count == 500 }
+        #expect(verdicts.value.allSatisfy { $0.outcome == .accepted })
+        let received = try await apns.control("GET", "/tokens/\(SimulatedAPNs.token(3))/received")
+        #expect(String(decoding: received, as: UTF8.self).contains("mutable-content"))
+        await apns.stop()
+    }
+
+    @Test("An app that was deleted makes its token dead, with the simulator's timestamp")
+    func unregistered() async throws {
+        let apns = try await SimulatedAPNs()
+        try await apns.control("PUT", "/tokens/\(SimulatedAPNs.token(1))")
+        #expect(await apns.pool.send(try apns.push(1)).outcome == .accepted)
+        try await apns.control("DELETE", "/tokens/\(SimulatedAPNs.token(1))")
+        let verdict = await apns.pool.send(try apns.push(1))
+        #expect(verdict.cleanup == .dead)
+        #expect(verdict.apnsTimestamp == apns.time.wall)
+        await apns.stop()
+    }
+
+    @Test("Over three hours the simulator never complains about tokens")
+    func hours() async throws {
+        let apns = try await SimulatedAPNs()
+        try await apns.control("PUT", "/tokens/\(SimulatedAPNs.token(1))")
+        for _ in 0..<18 {
+            #expect(await apns.pool.send(try apns.push(1)).outcome == .accepted)
+            apns.time.advance(by: .seconds(10 * 60))
+            await apns.pool.upkeep()
+        }
+        let alarms = apns.metrics.snapshot().filter { $0.key.contains("alarms_total") }
+        #expect(alarms.isEmpty)
+        await apns.stop()
+    }
+
+    @Test("Scripted GOAWAYs, refusals and server errors end in accepted, each message once")
+    func scripted() async throws {
+        let apns = try await SimulatedAPNs()
+        for number in 0..<10 {
+            try await apns.control("PUT", "/tokens/\(SimulatedAPNs.token(number))")
+        }
+        #expect(await apns.pool.send(try apns.push(0)).outcome == .accepted)
+        let outcomes = [
+            #"{"action":"reset","code":"REFUSED_STREAM","count":3}"#,
+            #"{"action":"goaway","graceful":true}"#,
+            #"{"status":503,"reason":"Shutdown"}"#,
+            #"{"status":429,"reason":"TooManyProviderTokenUpdates"}"#,
+        ]
+        for outcome in outcomes {
+            try await apns.control("PUT", "/script", #"{"outcomes":[\#(outcome)]}"#)
+            for number in 0..<10 {
+                #expect(await apns.pool.send(try apns.push(number)).outcome == .accepted)
+            }
+        }
+        await apns.stop()
+    }
+}
