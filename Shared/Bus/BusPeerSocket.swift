@@ -33,7 +33,12 @@ final class BusPeerSocket {
         self.number = number
         self.runtime = runtime
         self.name = name
-        socket = try ZeroMQSocket(.dealer, context: runtime.context, options: options)
+        socket = try ZeroMQSocket(
+            .dealer,
+            context: runtime.context,
+            options: options,
+            on: runtime.loop
+        )
     }
 
     /// Starts to follow the connection, joins the poll set and connects.

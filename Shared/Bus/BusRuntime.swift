@@ -35,6 +35,16 @@ package final class BusRuntime: Sendable {
     }
 }
 
+/// As the first service of a process it ends the loop's thread after all that lives on it.
+extension BusRuntime: Service {
+    package var name: String { "bus loop" }
+
+    package func run(until stop: StopSignal) async throws {
+        await stop.wait()
+        self.stop()
+    }
+}
+
 /// Owns the ZAP handler of the process; made, and thereby bound, before the first CURVE server.
 actor BusAuthenticator {
     private nonisolated let loop: LoopExecutor
@@ -79,7 +89,7 @@ actor BusAuthenticator {
     }
 
     private func start() throws(ZeroMQError) -> ZapHandler {
-        let handler = try ZapHandler(context: context, backend: backend)
+        let handler = try ZapHandler(context: context, backend: backend, loop: loop)
         let log = log
         handler.answered = { domain, accepted in
             if !accepted { log.warning("bus client refused", ["domain": .string(domain)]) }

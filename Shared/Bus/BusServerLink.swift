@@ -71,7 +71,8 @@ actor BusServerLink {
         let socket = try ZeroMQSocket(
             .router,
             context: runtime.context,
-            options: .router(window: settings.inFlight, curve: curve)
+            options: .router(window: settings.inFlight, curve: curve),
+            on: runtime.loop
         )
         var endpoint = settings.endpoint
         switch endpoint.transport {

@@ -1,3 +1,5 @@
+import Loop
+
 /// Answers libzmq's question, at each CURVE handshake, whether a client may connect (RFC 27).
 ///
 /// There is one in a process, bound before any server socket, and it lives on the loop's thread.
@@ -17,8 +19,17 @@ package final class ZapHandler {
     package var failed: ((ZeroMQError) -> Void)?
 
     /// Binds the handler; throws when the process has one already.
-    package init(context: ZeroMQContext, backend: ZeroMQPollBackend) throws(ZeroMQError) {
-        socket = try ZeroMQSocket(.router, context: context, options: ZeroMQSocketOptions())
+    package init(
+        context: ZeroMQContext,
+        backend: ZeroMQPollBackend,
+        loop: LoopExecutor
+    ) throws(ZeroMQError) {
+        socket = try ZeroMQSocket(
+            .router,
+            context: context,
+            options: ZeroMQSocketOptions(),
+            on: loop
+        )
         try socket.bind("inproc://zeromq.zap.01")
         self.backend = backend
         registration = backend.register(socket) { [weak self] in self?.serve() }

@@ -32,7 +32,12 @@ package final class ZeroMQMonitor {
             throw .last("monitor")
         }
         self.backend = backend
-        events = try ZeroMQSocket(.pair, context: socket.context, options: ZeroMQSocketOptions())
+        events = try ZeroMQSocket(
+            .pair,
+            context: socket.context,
+            options: ZeroMQSocketOptions(),
+            on: socket.loop
+        )
         try events.connect(address)
         registration = backend.register(events) { [weak self] in
             self?.drain(handler)

@@ -1,18 +1,23 @@
 import CZMQ
 import Glibc
+import Loop
 
 /// libzmq's number for a context that has ended; a macro sum that Swift does not import.
 let zeroMQTerminated: Int32 = 156_384_712 + 53
 let zeroMQInterrupted = Glibc.EINTR
 let zeroMQWouldBlock = Glibc.EAGAIN
 
-/// A socket confined to the thread that made it; use from another thread stops the process.
+/// A socket confined to a loop, or else to the thread that made it; use from elsewhere stops the
+/// process. Confined to a loop it may be closed after the loop's thread has ended, on the one that
+/// runs its late jobs: libzmq allows a hand-over between threads that are never there at once.
 ///
 /// Not Sendable. Every call is non-blocking. ``close()`` ends it early, `deinit` at the latest.
 package final class ZeroMQSocket {
     package let kind: ZeroMQSocketKind
     /// Keeps the context alive as long as the socket.
     let context: ZeroMQContext
+    /// The loop it is confined to.
+    let loop: LoopExecutor?
     private let thread: pthread_t
     private var opened: UnsafeMutableRawPointer?
     var drain: ZeroMQDrain?
@@ -21,13 +26,15 @@ package final class ZeroMQSocket {
     package init(
         _ kind: ZeroMQSocketKind,
         context: ZeroMQContext,
-        options: ZeroMQSocketOptions
+        options: ZeroMQSocketOptions,
+        on loop: LoopExecutor? = nil
     ) throws(ZeroMQError) {
         guard let handle = zmq_socket(context.handle, kind.rawValue) else {
             throw .last("zmq_socket")
         }
         self.kind = kind
         self.context = context
+        self.loop = loop
         self.thread = pthread_self()
         self.opened = handle
         do {
@@ -109,7 +116,7 @@ package final class ZeroMQSocket {
 
     private func assertThread() {
         precondition(
-            pthread_equal(thread, pthread_self()) != 0,
+            loop?.isCurrent ?? (pthread_equal(thread, pthread_self()) != 0),
             "a ZeroMQ socket was used outside the thread that owns it"
         )
     }

@@ -104,4 +104,17 @@ import ZeroMQ
             #expect(moved)
         }
     }
+
+    @Test func aClientMayOutliveItsRuntimesLoop() async throws {
+        let world = try BusWorld()
+        let client = try world.client()
+        try await world.serving(try world.server()) { _ in
+            _ = try await client.ask(Echo("x"), timeout: .seconds(10))
+        }
+        world.runtime.stop()
+        client.stop()
+        await #expect(throws: BusFailure.stopped) {
+            try await client.ask(Echo("x"), timeout: .seconds(10))
+        }
+    }
 }

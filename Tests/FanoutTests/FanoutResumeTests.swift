@@ -69,7 +69,7 @@ import Testing
 
     @Test func peersMayStartAfterFanout() async throws {
         let world = try FanoutWorld(installations: 30)
-        try await world.withFanout { client, _ in
+        try await world.withFanout(patience: .milliseconds(300)) { client, _ in
             let event = FanoutWorld.event()
             try await world.hand(client, event)
             try await world.start()

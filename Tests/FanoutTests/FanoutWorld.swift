@@ -188,10 +188,12 @@ final class FanoutWorld: Sendable {
     // MARK: - Fanout
 
     /// Runs a Fanout while `body` does; returning stops it in order.
+    ///
+    /// `patience` is how long it waits for a peer; short where a test is about a silent one.
     func withFanout<Result: Sendable>(
         pageSize: Int = 100,
         events: Int = 8,
-        time: any TimeSource = SystemTime(),
+        patience: Duration = .seconds(30),
         _ body: @Sendable (BusClient, ProcessContext) async throws -> Result
     ) async throws -> Result {
         var reader = EnvironmentReader(
@@ -207,11 +209,11 @@ final class FanoutWorld: Sendable {
         )
         var settings = FanoutSettings(&reader)
         try reader.finish()
-        settings.limits.pageTimeout = .milliseconds(300)
-        settings.limits.enqueueTimeout = .milliseconds(300)
-        settings.limits.reportTimeout = .milliseconds(300)
-        settings.limits.resendEvery = .milliseconds(100)
-        let context = ProcessContext(name: "fanout", log: log, time: time)
+        settings.limits.pageTimeout = patience
+        settings.limits.enqueueTimeout = patience
+        settings.limits.reportTimeout = patience
+        settings.limits.resendEvery = patience / 2
+        let context = ProcessContext(name: "fanout", log: log)
         let services = try FanoutAssembly.services(settings, context)
         let client = try BusClient(
             runtime: runtime,
@@ -220,22 +222,24 @@ final class FanoutWorld: Sendable {
             metrics: context.metrics,
             log: log
         )
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            for service in services {
-                group.addTask { try await service.run(until: context.stop) }
-            }
-            let result: Result
-            do {
-                result = try await body(client, context)
-            } catch {
-                context.stop.trigger()
-                throw error
-            }
-            context.stop.trigger()
-            try await group.waitForAll()
-            client.stop()
-            return result
+        let running = services.map { service in
+            let stop = StopSignal()
+            return (stop: stop, task: Task { try await service.run(until: stop) })
         }
+        let outcome: Swift.Result<Result, any Error>
+        do {
+            outcome = .success(try await body(client, context))
+        } catch {
+            outcome = .failure(error)
+        }
+        // As the service group does: last started first, one at a time.
+        for (stop, task) in running.reversed() {
+            if Task.isCancelled { task.cancel() }
+            stop.trigger()
+            try await task.value
+        }
+        client.stop()
+        return try outcome.get()
     }
 
     /// Hands the event over with the cursor EventIngest has now.
@@ -247,10 +251,9 @@ final class FanoutWorld: Sendable {
 
     static func event(
         expiresIn seconds: Int64 = 1800,
-        rule: String = "cpu",
-        time: any TimeSource = SystemTime()
+        rule: String = "cpu"
     ) -> EventAdmitted {
-        let now = time.wall.second
+        let now = SystemTime().wall.second
         return EventAdmitted(
             eventID: EventID(UUID()),
             createdAt: now,

@@ -15,7 +15,8 @@ package enum FanoutAssembly {
         return ProcessMain.Assembly(try services(settings, context))
     }
 
-    /// The services for these settings; the endpoint stops first, then the work.
+    /// The services for these settings; the endpoint stops first, then the work, then the
+    /// bus itself.
     package static func services(
         _ settings: FanoutSettings,
         _ context: ProcessContext
@@ -54,6 +55,6 @@ package enum FanoutAssembly {
             security: settings.security,
             routes: routes
         )
-        return [service, server]
+        return [runtime, service, server]
     }
 }
