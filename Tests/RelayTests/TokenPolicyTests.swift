@@ -38,6 +38,8 @@ struct TokenPolicyTests {
         let token = sign(&policy, 0)
         #expect(!policy.isDue(token, at: 50 * Self.minute - 1))
         #expect(policy.isDue(token, at: 50 * Self.minute))
+        #expect(!policy.isSpent(token, at: 56 * Self.minute))
+        #expect(policy.isSpent(token, at: 57 * Self.minute))
     }
 
     @Test("No two tokens within 20 minutes, whatever is asked")

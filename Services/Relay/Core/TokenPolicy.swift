@@ -87,6 +87,11 @@ package struct TokenPolicy: Hashable, Sendable {
         token.age(at: now) >= Self.replaceAtMilliseconds
     }
 
+    /// Whether a token is so old that nothing is sent with it any more: APNs would refuse it soon.
+    package func isSpent(_ token: Token, at now: Int64) -> Bool {
+        token.age(at: now) >= Self.lastUseMilliseconds
+    }
+
     /// An answer called the token of a connection expired.
     package mutating func expired(_ token: Token, at now: Int64) -> Expiry {
         // Somebody renewed already: the resend takes the newer token, and nothing is signed.

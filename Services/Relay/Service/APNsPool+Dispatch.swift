@@ -20,6 +20,7 @@ extension APNsPool {
     }
 
     private func dispatch(lane index: Int) {
+        retireSpent(lane: index)
         adoptHeld(lane: index)
         for entry in lanes[index].connections {
             while entry.room > 0, !entry.own.isEmpty {
@@ -31,6 +32,15 @@ extension APNsPool {
             guard isFresh(entry, lane: index) else { continue }
             guard let job = lanes[index].queue.popFirst() else { return }
             guard submit(job, over: entry, lane: index) else { return }
+        }
+    }
+
+    /// Takes connections out of use whose replacement did not come in time.
+    private func retireSpent(lane index: Int) {
+        let now = now
+        for entry in lanes[index].connections
+        where !entry.isRetired && policy.isSpent(entry.token, at: now) {
+            retire(entry, why: nil)
         }
     }
 
