@@ -179,11 +179,12 @@ struct Deadline: Comparable, Sendable {
     }
 
     static func after(_ duration: Duration) -> Deadline {
-        let parts = duration.components
+        // A century is for ever here, and keeps the sum from overflowing.
+        let parts = max(.zero, min(duration, .seconds(3_155_760_000))).components
         let span =
-            UInt64(max(parts.seconds, 0)) * 1_000_000_000
-            + UInt64(max(parts.attoseconds, 0) / 1_000_000_000)
-        return Deadline(nanoseconds: now.nanoseconds &+ span)
+            UInt64(parts.seconds) * 1_000_000_000
+            + UInt64(parts.attoseconds / 1_000_000_000)
+        return Deadline(nanoseconds: now.nanoseconds + span)
     }
 
     func remaining(from now: Deadline) -> Duration {

@@ -183,6 +183,12 @@ private final class Peer: HTTPHandler {
         started.withLock { $0 = (server, port) }
     }
 
+    /// Lets go of the server, which holds its handler.
+    func stop() async {
+        await server.stop()
+        started.withLock { $0 = nil }
+    }
+
     var server: HTTPServer {
         started.withLock { $0?.server }
             ?? HTTPServer(configuration: HTTPServerConfiguration(), handler: self)
@@ -234,5 +240,5 @@ private func withPeer(_ body: (Peer, HTTPClient) async throws -> Void) async thr
     }
     client.stop()
     peer.gate.trigger()
-    await peer.server.stop()
+    await peer.stop()
 }
