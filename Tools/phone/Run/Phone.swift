@@ -210,9 +210,7 @@ struct Phone: Service {
         switch item {
         case .push(let push): try open(push, &state, receiver)
         case .listening:
-            if !listening.isTriggered {
-                report.say("listening", "listening at \(simulator.address)")
-            }
+            report.say("listening", "listening at \(simulator.address)")
             // What came while the line was down; a repeat of it on the line stays silent.
             if let last = state.lastPush {
                 for push in try await simulator.received(state.token, after: last) {

@@ -21,7 +21,7 @@ struct DemoService: Service {
     func run(until stop: StopSignal) async throws {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
-                await demo()
+                await demo(until: stop)
                 return true
             }
             group.addTask {
@@ -43,7 +43,7 @@ struct DemoService: Service {
         await stop.wait()
     }
 
-    private func demo() async {
+    private func demo(until stop: StopSignal) async {
         let story = DemoStory(terminal: terminal, start: SystemTime().monotonic)
         terminal.out(Self.opening)
         let directory: String
@@ -63,9 +63,9 @@ struct DemoService: Service {
             }
         }
         let result = ledger?.result
-        if result?.isPerfect == true {
+        if result?.isPerfect == true { exitCode.withLock { $0 = ExitCode.success } }
+        if result?.isPerfect == true || stop.isTriggered {
             try? FileManager.default.removeItem(atPath: directory)
-            exitCode.withLock { $0 = ExitCode.success }
         } else {
             terminal.error("demo: logs are in \(directory)\n")
         }
