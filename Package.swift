@@ -86,7 +86,7 @@ let package = Package(
             .target(
                 name: "Contracts",
                 path: "Shared/Contracts",
-                exclude: ["Schemas"],
+                exclude: ["Schemas", "openapi"],
                 swiftSettings: settings
             ),
             shared("Loop", ["CLinux"]),
