@@ -112,7 +112,9 @@ package struct VerdictRule: Sendable {
     }
 
     private func failedAttempt() -> VerdictDecision {
-        let isProviderTrouble = verdict.scope == .provider || verdict.scope == .topic
+        // The long delays are for the provider's own answers; a lost answer is an ordinary failure.
+        let isProviderTrouble =
+            verdict.exposure == .answered && [.provider, .topic].contains(verdict.scope)
         let delay: RetryDelay = isProviderTrouble ? .provider : .ordinary
         var decision = VerdictDecision(.settle(retry(delay, isAttempt: true)))
         decision.failing = failingScope()

@@ -42,10 +42,11 @@ package final class BusIntake: Sendable {
         }
         // As many places as verdicts, so that nobody who brings one ever waits.
         let verdicts = BoundedChannel<Entry>(capacity: total)
-        let taken = take(total, for: principal)
-        defer { giveBack(taken, for: principal) }
-        let checked = check(request.messages, credit: taken, verdicts)
+        var held = take(total, for: principal)
+        defer { giveBack(held, for: principal) }
+        let checked = check(request.messages, credit: held, verdicts)
         let places = checked.map(\.place)
+        let sent = Set(places)
         await relay.send(checked.map(\.message)) { index, verdict in
             _ = verdicts.trySend(verdict.entry(at: places[index]))
         }
@@ -55,6 +56,10 @@ package final class BusIntake: Sendable {
             let batch = await verdicts.nextBatch(max: BusLimits.records)
             if batch.isEmpty { return }
             known += batch.count
+            // Before the verdicts go out, so that one slow message holds no credit but its own.
+            let ended = batch.count { sent.contains($0.index) }
+            giveBack(ended, for: principal)
+            held -= ended
             // A peer that left still gets nothing wrong: it asks again, and APNs collapses.
             if isHeard {
                 isHeard = await emit(RelayVerdicts(verdicts: batch, last: known == total))

@@ -91,6 +91,17 @@ import Testing
         )
     }
 
+    @Test func aLostAnswerOfTheProviderIsAnOrdinaryFailure() {
+        let decision = decide(.retryable, "NetworkUnavailable", .provider, .ambiguous)
+        #expect(decision.failing == .provider(.sandbox))
+        #expect(
+            decision.step
+                == .settle(
+                    .retry(reason: "NetworkUnavailable", delayMilliseconds: 500, isAttempt: true)
+                )
+        )
+    }
+
     @Test func providerTroubleWaitsLongAndPausesTheProvider() {
         let decision = decide(.retryable, "ProviderUnavailable", .provider, .answered)
         #expect(decision.failing == .provider(.sandbox))
