@@ -22,6 +22,16 @@ struct ValueTests {
         #expect(EventID(text)?.description == text)
     }
 
+    @Test("a UUID reads and writes like Foundation's")
+    func uuidLikeFoundation() {
+        for _ in 0..<1000 {
+            let uuid = UUID()
+            let text = uuid.uuidString.lowercased()
+            #expect(EventID(text)?.uuid == uuid)
+            #expect(EventID(uuid).description == text)
+        }
+    }
+
     @Test("a UUID of a hash carries version 8 and the RFC 9562 variant")
     func uuidOfHash() throws {
         let id = try #require(EventID(hash: Array(repeating: 0xff, count: 32)))

@@ -8,14 +8,9 @@ package struct UUIDIdentifier<Tag>: Hashable, Comparable, Sendable, CustomString
 
     /// Takes the canonical lowercase form and nothing else (contracts §1.1).
     package init?(_ text: String) {
-        guard
-            text.utf8.count == 36,
-            text.utf8.allSatisfy({
-                ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) || $0 == 0x2d
-            }),
-            let uuid = UUID(uuidString: text)
-        else { return nil }
-        self.uuid = uuid
+        var text = text
+        guard let uuid = text.withUTF8(UUIDText.parse) else { return nil }
+        self.uuid = UUID(uuid: uuid)
     }
 
     /// Makes an identifier from the first 16 of `bytes` with the version (8) and variant bits of
@@ -36,7 +31,7 @@ package struct UUIDIdentifier<Tag>: Hashable, Comparable, Sendable, CustomString
     /// The 16 bytes in text order.
     package var bytes: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
 
-    package var description: String { uuid.uuidString.lowercased() }
+    package var description: String { withUnsafeBytes(of: uuid.uuid, UUIDText.write) }
 
     package static func < (left: Self, right: Self) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)
