@@ -146,6 +146,8 @@ struct FaultProxyTests {
         let client = try client()
         client.write(Array(0..<6))
         #expect(try await client.read(100) == [0, 1, 2, 3])
+        // One turn of the proxy's loop, in which it finishes what the cut began.
+        await proxy.set { $0.cutAfterBytes = nil }
         #expect(proxy.statistics.open == 0)
         await proxy.stop()
     }
