@@ -52,6 +52,7 @@ actor BusAuthenticator {
     private let context: ZeroMQContext
     private let log: Log
     private var handler: ZapHandler?
+    private var refusals: [String: Int] = [:]
     private var failures: [String: @Sendable () -> Void] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -91,8 +92,8 @@ actor BusAuthenticator {
     private func start() throws(ZeroMQError) -> ZapHandler {
         let handler = try ZapHandler(context: context, backend: backend, loop: loop)
         let log = log
-        handler.answered = { domain, accepted in
-            if !accepted { log.warning("bus client refused", ["domain": .string(domain)]) }
+        handler.answered = { [weak self] domain, accepted in
+            if !accepted { self?.assumeIsolated { $0.noteRefusal(domain) } }
         }
         handler.failed = { [weak self] error in
             log.error("bus authentication ended", ["error": .error(error)])
@@ -100,6 +101,24 @@ actor BusAuthenticator {
         }
         self.handler = handler
         return handler
+    }
+
+    /// A refused client tries again for ever, so what is logged about it is bounded: the first
+    /// refusal at once, what follows within a minute as one line with their number.
+    private func noteRefusal(_ domain: String) {
+        refusals[domain, default: 0] += 1
+        guard refusals[domain] == 1 else { return }
+        log.warning("bus client refused", ["domain": .string(domain)])
+        loop.schedule(after: .seconds(60)) { [weak self] in
+            self?.assumeIsolated { authenticator in
+                let more = (authenticator.refusals.removeValue(forKey: domain) ?? 1) - 1
+                guard more > 0 else { return }
+                authenticator.log.warning(
+                    "bus clients refused",
+                    ["domain": .string(domain), "count": .int(more)]
+                )
+            }
+        }
     }
 
     private func fail() {

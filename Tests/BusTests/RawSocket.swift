@@ -4,15 +4,12 @@ import Glibc
 import Loop
 import ZeroMQ
 
-/// A socket without any of the bus's manners, on a thread of its own.
-final class RawSocket: Sendable {
-    private final class Held {
-        var socket: ZeroMQSocket?
-    }
+/// A socket without any of the bus's manners, on a thread of its own, which it blocks.
+actor RawSocket {
+    private nonisolated let thread: SerialThread
+    private var socket: ZeroMQSocket?
 
-    private let thread: SerialThread
-    // Safety: read and written on `thread` only.
-    private nonisolated(unsafe) let held = Held()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     init(
         _ kind: ZeroMQSocketKind,
@@ -21,49 +18,53 @@ final class RawSocket: Sendable {
         curve: ZeroMQCurve? = nil
     ) async throws {
         thread = try SerialThread(name: "raw")
-        let context = world.runtime.context
-        try await thread.run { [self] in
-            var options = ZeroMQSocketOptions()
-            options.curve = curve
-            let socket = try ZeroMQSocket(kind, context: context, options: options)
-            if kind == .sub { try socket.subscribeToAll() }
-            try socket.connect(endpoint.address)
-            held.socket = socket
-        }
+        try open(kind, world.runtime.context, endpoint, curve)
+    }
+
+    private func open(
+        _ kind: ZeroMQSocketKind,
+        _ context: ZeroMQContext,
+        _ endpoint: BusEndpoint,
+        _ curve: ZeroMQCurve?
+    ) throws {
+        var options = ZeroMQSocketOptions()
+        options.curve = curve
+        let socket = try ZeroMQSocket(kind, context: context, options: options)
+        if kind == .sub { try socket.subscribeToAll() }
+        try socket.connect(endpoint.address)
+        self.socket = socket
     }
 
     /// Sends and waits for one message back.
-    func ask(_ frames: [[UInt8]], delimiter: Bool = false) async throws -> [[UInt8]] {
-        try await send(frames, delimiter: delimiter)
-        return try await receive()
+    func ask(_ frames: [[UInt8]], delimiter: Bool = false) throws -> [[UInt8]] {
+        try send(frames, delimiter: delimiter)
+        return try receive()
     }
 
-    func send(_ frames: [[UInt8]], delimiter: Bool = false) async throws {
-        try await thread.run { [self] in
-            guard let socket = held.socket else { return }
-            try socket.waitUntil(write: true)
-            _ = try socket.send(ZeroMQEnvelope(delimiter: delimiter), frames)
-        }
+    func send(_ frames: [[UInt8]], delimiter: Bool = false) throws {
+        guard let socket else { return }
+        try socket.waitUntil(write: true)
+        _ = try socket.send(ZeroMQEnvelope(delimiter: delimiter), frames)
     }
 
     /// The frames of the next message; throws when none comes within ten seconds.
-    func receive() async throws -> [[UInt8]] {
-        try await thread.run { [self] in
-            guard let socket = held.socket else { return [] }
-            while true {
-                try socket.waitUntil(write: false)
-                let received = try socket.receive(limits: ZeroMQLimits(frames: 16, bytes: 1 << 22))
-                if case .message(let message) = received { return message.frames }
-            }
+    func receive() throws -> [[UInt8]] {
+        guard let socket else { return [] }
+        while true {
+            try socket.waitUntil(write: false)
+            let received = try socket.receive(limits: ZeroMQLimits(frames: 16, bytes: 1 << 22))
+            if case .message(let message) = received { return message.frames }
         }
     }
 
-    func close() async throws {
-        try await thread.run { [self] in
-            held.socket?.close()
-            held.socket = nil
-        }
+    nonisolated func close() async throws {
+        await closeSocket()
         thread.stop()
+    }
+
+    private func closeSocket() {
+        socket?.close()
+        socket = nil
     }
 }
 
