@@ -13,11 +13,17 @@ func cLibrary(_ name: String) -> Target {
     .systemLibrary(name: name, path: "Shared/CLibraries/\(name)")
 }
 
+/// Pages that stand among the sources of a target.
+let pages = Dictionary(
+    uniqueKeysWithValues: ["PushBusDevice", "phone", "pushbus"].map { ($0, ["README.md"]) }
+)
+
 func module(_ name: String, _ path: String, _ dependencies: [String]) -> Target {
     .target(
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
         path: path,
+        exclude: pages[name] ?? [],
         swiftSettings: settings
     )
 }
@@ -31,6 +37,7 @@ func executable(_ name: String, _ path: String, _ dependencies: [String]) -> Tar
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
         path: path,
+        exclude: pages[name] ?? [],
         swiftSettings: settings
     )
 }
