@@ -147,8 +147,8 @@ let package = Package(
                 "pushbus-bench",
                 "Tests/Benchmarks",
                 [
-                    "Contracts", "Loop", "ServiceKit", "Bus", "TLS", "HTTP2", "Topology", "Storage",
-                    "PushBusCrypto",
+                    "Contracts", "Loop", "ServiceKit", "Bus", "TLS", "HTTP2", "HTTPClient",
+                    "Topology", "Storage", "PushBusCrypto",
                 ]
             ),
             module("TestKit", "Tests/Support/TestKit", ["Contracts", "Loop", "ServiceKit"]),

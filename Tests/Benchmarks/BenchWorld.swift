@@ -1,0 +1,170 @@
+import Bus
+import Contracts
+import FoundationEssentials
+import Glibc
+import HTTPClient
+import Loop
+import ServiceKit
+import Topology
+
+/// The five services and the simulator as real processes in a directory of their own.
+final class BenchWorld: Sendable {
+    let directory: String
+    let http: HTTPClient
+    let simulator: SimulatorControl
+    private let stage: Supervisor
+    private let running: RunningTopology
+    private let bus: BusRuntime
+    private let clients: [PushBusService: BusClient]
+
+    /// Every process with a figure of its own, in the order of the path.
+    static let processes = PushBusService.allCases.map(\.rawValue) + ["simulator"]
+
+    /// Starts everything and returns once all of it is ready.
+    static func start() async throws -> BenchWorld {
+        var template = Array("/tmp/pushbus-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw BenchFailure("cannot make a folder in /tmp") }
+        let directory = String(decoding: template.dropLast().map(UInt8.init), as: UTF8.self)
+        let stage = try Supervisor(log: .silent)
+        do {
+            try stage.add([try Self.simulatorPlan(directory)])
+            try stage.startAll()
+            try await stage.waitUntilAllReady(within: .seconds(30))
+            let ports = stage.ports(of: "simulator")
+            let credentials = try SimulatorCredentials(folder: "\(directory)/apns")
+            let topology = try Self.topology(directory, ports, credentials)
+            let running = try RunningTopology(topology, log: .silent)
+            try await running.start(within: .seconds(60))
+            return try BenchWorld(
+                directory: directory,
+                stage: stage,
+                running: running,
+                simulator: (ports, credentials)
+            )
+        } catch {
+            await stage.stopAll()
+            throw error
+        }
+    }
+
+    private init(
+        directory: String,
+        stage: Supervisor,
+        running: RunningTopology,
+        simulator: (ports: [String: UInt16], credentials: SimulatorCredentials)
+    ) throws {
+        self.directory = directory
+        self.stage = stage
+        self.running = running
+        let http = try HTTPClient()
+        let bus = try BusRuntime(log: .silent)
+        self.http = http
+        self.bus = bus
+        self.simulator = SimulatorControl(
+            http: http,
+            controlPort: simulator.ports["http"] ?? 0,
+            sandboxPort: simulator.ports["sandbox"] ?? 0,
+            credentials: simulator.credentials
+        )
+        clients = try Dictionary(
+            uniqueKeysWithValues: PushBusService.allCases.map { service in
+                let endpoints = try running.topology.endpoints(of: service).map {
+                    try BusEndpoint(parsing: $0)
+                }
+                let client = try BusClient(
+                    runtime: bus,
+                    name: "bench-\(service.rawValue)",
+                    endpoints: .fixed(endpoints),
+                    window: 64,
+                    metrics: Metrics(),
+                    log: .silent
+                )
+                return (service, client)
+            }
+        )
+    }
+
+    /// Stops all processes and removes the directory.
+    func close() async {
+        for client in clients.values { client.stop() }
+        await running.stop()
+        await stage.stopAll()
+        bus.stop()
+        http.stop()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private static func simulatorPlan(_ directory: String) throws -> ProcessPlan {
+        ProcessPlan(
+            name: "simulator",
+            executable: try ExternalProgram.sibling("apns-simulator"),
+            environment: [
+                "PUSHBUS_SIMULATOR_DIRECTORY": "\(directory)/apns",
+                "PUSHBUS_SIMULATOR_READY_FILE": "\(directory)/apns.ready",
+                // h2load does not begin with one stream, as APNs wants it; so nobody has to here.
+                "PUSHBUS_SIMULATOR_FIRST_STREAMS": "0",
+            ],
+            readyFile: "\(directory)/apns.ready",
+            output: .file("\(directory)/simulator.log")
+        )
+    }
+
+    private static func topology(
+        _ directory: String,
+        _ ports: [String: UInt16],
+        _ credentials: SimulatorCredentials
+    ) throws -> Topology {
+        let delivery = try ExternalProgram.sibling("pushbus-delivery")
+        let folder = delivery.split(separator: "/").dropLast().joined(separator: "/")
+        var topology = try Topology(directory: directory, executables: "/\(folder)")
+        topology[.registration].environment = [
+            "PUSHBUS_REGISTRATION_DEPLOYMENT_ID": "https://pushbus.example/bench"
+        ]
+        topology[.relay].environment = [
+            "PUSHBUS_RELAY_APNS_TEAM_ID": credentials.team_id,
+            "PUSHBUS_RELAY_APNS_KEY_ID": credentials.key_id,
+            "PUSHBUS_RELAY_APNS_KEY_FILE": credentials.key_file,
+            "PUSHBUS_RELAY_APNS_TOPIC": "app.example",
+            "PUSHBUS_RELAY_APNS_CA_FILE": "\(directory)/apns/ca.pem",
+            "PUSHBUS_RELAY_APNS_SANDBOX_ORIGIN": "localhost:\(ports["sandbox"] ?? 0)",
+            "PUSHBUS_RELAY_APNS_PRODUCTION_ORIGIN": "localhost:\(ports["production"] ?? 0)",
+        ]
+        return topology
+    }
+
+    // MARK: Asking
+
+    /// Asks a service over the bus.
+    func ask<Request: BusRequest>(
+        _ service: PushBusService,
+        _ request: Request
+    ) async throws -> Request.Answer {
+        guard let client = clients[service] else { preconditionFailure("every service has one") }
+        return try await client.ask(request, timeout: .seconds(30))
+    }
+
+    /// Publishes events in one message; all of them have to be new.
+    func publish(_ events: [JSONValue]) async throws {
+        let answer = try await ask(.eventIngest, EventPublish(events: events))
+        guard answer.results.allSatisfy({ $0.status == .accepted }) else {
+            throw BenchFailure("publish answered \(answer.results)")
+        }
+    }
+
+    /// Where phones reach Registration.
+    var serverURL: String {
+        "http://127.0.0.1:\(running.ports(of: .registration)["http"] ?? 0)/api/mobile"
+    }
+
+    /// The process ids by name, as in ``processes``.
+    var processIDs: [String: Int32] {
+        var ids: [String: Int32] = [:]
+        for service in PushBusService.allCases {
+            ids[service.rawValue] = running.supervisor.processID(
+                of: running.topology.processName(of: service)
+            )
+        }
+        ids["simulator"] = stage.processID(of: "simulator")
+        return ids
+    }
+}
