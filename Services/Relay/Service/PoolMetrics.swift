@@ -1,4 +1,5 @@
 import Contracts
+import Loop
 import RelayCore
 import ServiceKit
 
@@ -6,6 +7,7 @@ import ServiceKit
 final class PoolMetrics: Sendable {
     private let metrics: Metrics
     private let environment: String
+    private let verdicts = Locked([VerdictKey: Counter]())
     let queued: Gauge
     let inFlight: Gauge
     let connections: Gauge
@@ -55,18 +57,33 @@ final class PoolMetrics: Sendable {
         )
     }
 
+    private struct VerdictKey: Hashable {
+        let outcome: Outcome
+        let reason: String
+    }
+
     /// Counts a verdict; reasons that the table does not know share one label.
     func count(_ verdict: RelayVerdict) {
-        let known =
+        let isKnown =
             ProviderRule.isKnown(verdict.reason) || verdict.reason == verdict.publicReason
-        metrics.counter(
+        let key = VerdictKey(
+            outcome: verdict.outcome,
+            reason: isKnown ? verdict.reason : "other"
+        )
+        // Looking a counter up by its labels costs more than a message should.
+        if let counter = verdicts.withLock({ $0[key] }) {
+            counter.add()
+            return
+        }
+        let counter = metrics.counter(
             "pushbus_relay_verdicts_total",
             help: "Verdicts by outcome and reason",
             labels: [
-                "environment": environment, "outcome": verdict.outcome.rawValue,
-                "reason": known ? verdict.reason : "other",
+                "environment": environment, "outcome": key.outcome.rawValue, "reason": key.reason,
             ]
-        ).add()
+        )
+        verdicts.withLock { $0[key] = counter }
+        counter.add()
     }
 
     /// Counts an answer that asks for people.
