@@ -10,10 +10,13 @@ actor DeadlineKeeper {
     private let core: ServerCore
     private var timer: LoopTimer?
     private var halted = false
+    private var lingering: LingeringSockets
 
     init(core: ServerCore) throws {
         self.core = core
-        loop = try LoopExecutor(name: "http-deadline", backend: ConditionBackend())
+        let backend = try EpollBackend()
+        lingering = LingeringSockets(backend: backend)
+        loop = try LoopExecutor(name: "http-deadline", backend: backend)
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -25,6 +28,13 @@ actor DeadlineKeeper {
         core.lookAgain.withLock { lookAgain in
             lookAgain.call = { [weak self] in
                 loop.execute { [weak self] in self?.assumeIsolated { $0.sweep() } }
+            }
+            lookAgain.linger = { [weak self] descriptor in
+                guard let self else {
+                    close(descriptor)
+                    return
+                }
+                loop.execute { self.assumeIsolated { $0.linger(descriptor) } }
             }
         }
         sweep()
@@ -47,6 +57,19 @@ actor DeadlineKeeper {
         }
     }
 
+    private func linger(_ descriptor: Int32) {
+        guard !halted, !lingering.isFull else {
+            close(descriptor)
+            return
+        }
+        let timer = loop.schedule(after: LingeringSockets.longest) { [weak self] in
+            self?.assumeIsolated { $0.lingering.remove(descriptor) }
+        }
+        lingering.add(descriptor, timer: timer) { [weak self] in
+            self?.assumeIsolated { $0.lingering.discard(descriptor) }
+        }
+    }
+
     /// Calls `force` when the grace period has passed and requests are still being worked on.
     func forceAfter(_ grace: Duration) -> LoopTimer {
         let core = core
@@ -60,7 +83,8 @@ actor DeadlineKeeper {
     /// Ends the daemon on this thread, which may block until its thread has ended.
     func halt(_ daemon: DaemonHandle) {
         halted = true
-        core.lookAgain.withLock { $0.call = nil }
+        core.lookAgain.withLock { $0 = ServerCore.LookAgain() }
+        lingering.removeAll()
         timer?.cancel()
         timer = nil
         MHD_stop_daemon(daemon.pointer)

@@ -56,6 +56,8 @@ final class ServerConnection: Sendable {
         var serial: UInt64 = 0
         var exchange: Exchange?
         var cutByDeadline = false
+        /// The reply went out while the client may still have been sending.
+        var lingers = false
     }
 
     /// Valid until `phase` is closed; libmicrohttpd closes it after that.

@@ -23,6 +23,8 @@ final class ServerCore: Sendable {
     /// A closure directly in a lock box would be wrapped once more at every access, without end.
     struct LookAgain: Sendable {
         var call: (@Sendable () -> Void)?
+        /// Takes over the socket of a refused upload.
+        var linger: (@Sendable (Int32) -> Void)?
     }
     let lookAgain = Locked(LookAgain())
     /// New requests are refused.
@@ -54,11 +56,13 @@ final class ServerCore: Sendable {
     }
 
     func closed(_ connection: ServerConnection) {
-        connection.state.withLock { state in
+        let lingers = connection.state.withLock { state -> Bool in
             state.phase = .closed
             state.deadline = .never
+            return state.lingers
         }
         swallowPending(connection.descriptor)
+        if lingers { linger(connection.descriptor) }
         table.withLock { table in
             table.connections[ObjectIdentifier(connection)] = nil
             table.statistics.connectionsClosed += 1
@@ -75,6 +79,16 @@ final class ServerCore: Sendable {
                 guard count > 0 else { return }
             }
         }
+    }
+
+    /// Hands a second descriptor of the socket to the deadline thread, so that closing the first
+    /// one ends nothing yet.
+    private func linger(_ descriptor: Int32) {
+        guard !encrypted, let take = lookAgain.withLock({ $0.linger }) else { return }
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { return }
+        shutdown(copy, Int32(SHUT_WR))
+        take(copy)
     }
 
     // MARK: Requests
@@ -111,6 +125,7 @@ final class ServerCore: Sendable {
         }
         let serial = install(connection, handle, head, plan, admitted: admitted, counted: entered)
         guard let immediate else { return .YES }
+        connection.state.withLock { $0.lingers = true }
         return queue(immediate, connection, serial, handle)
     }
 

@@ -46,6 +46,38 @@ struct HTTPServerTests {
         }
     }
 
+    @Test func letsALargeUploadFinishAfterItsRefusal() async throws {
+        try await withServer { _, port, _ in
+            let client = try HTTPClient()
+            for _ in 0..<20 {
+                let reply = try await client.send(
+                    HTTPClientRequest(
+                        method: "POST",
+                        url: "http://127.0.0.1:\(port)/echo",
+                        body: [UInt8](repeating: 1, count: 5_000_000)
+                    )
+                )
+                #expect(reply.status == 413)
+            }
+            client.stop()
+        }
+    }
+
+    @Test func asksForTheBodyOnlyWhenItIsWanted() async throws {
+        try await withServer { _, port, _ in
+            let head = "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+            let wanted = try RawClient(port: port)
+            try await wanted.send(head + "Content-Length: 3\r\n\r\n")
+            #expect(try await wanted.receive(until: "100 Continue").contains("100 Continue"))
+            try await wanted.send("abc")
+            #expect(try await wanted.receive(until: "abc").contains("200"))
+            let refused = try RawClient(port: port)
+            try await refused.send(head + "Content-Length: 9000\r\n\r\n")
+            let reply = try await refused.receive(until: "request_too_large")
+            #expect(reply.hasPrefix("HTTP/1.1 413"))
+        }
+    }
+
     @Test func countsTheBodyWhileItStreams() async throws {
         try await withServer { _, port, _ in
             let exact = try RawClient(port: port)
