@@ -104,7 +104,7 @@ package struct TestOutcome: Hashable, Sendable {
         if let receipt {
             self.init(
                 outcome: receipt.state.rawValue,
-                reason: receipt.reason ?? "Queued"
+                reason: receipt.reason ?? Self.word(for: receipt.state)
             )
         } else if case .refused(let reason) = test.progress {
             self.init(outcome: "permanent", reason: reason)
@@ -112,6 +112,15 @@ package struct TestOutcome: Hashable, Sendable {
             self.init(outcome: "pending", reason: "Queued")
         } else {
             self.init(outcome: "expired", reason: "Expired")
+        }
+    }
+
+    /// The reason of a row that has none of its own (contracts §1.2 and §4.1).
+    private static func word(for state: ReceiptState) -> String {
+        switch state {
+        case .accepted: "Accepted"
+        case .expired: "Expired"
+        case .pending, .retryable, .permanent: "Queued"
         }
     }
 }
