@@ -71,6 +71,33 @@ import Testing
         }
     }
 
+    @Test func totalsAreReportedWithoutAnythingToCleanUp() async throws {
+        let time = ManualTime()
+        try await withWorld(time: time) { world in
+            _ = try await world.ask(Samples.batch(1, 0..<3))
+            try await world.advance {
+                world.registration.state.value.cleanups.last?.totals["sandbox"]?.verdicts == 3
+            }
+            let reports = world.registration.state.value.cleanups
+            #expect(reports.allSatisfy { $0.items.isEmpty })
+            let before = time.wall
+            try await world.advance { time.wall >= before.adding(milliseconds: 180_000) }
+            #expect(world.registration.state.value.cleanups.count == reports.count)
+        }
+    }
+
+    @Test func manySmallEventsAreForgottenInOneSweep() async throws {
+        let time = ManualTime()
+        try await withWorld(time: time) { world in
+            for event in 0..<200 { _ = try await world.ask(Samples.batch(event, 0..<1)) }
+            try await world.advance { try await world.count(.accepted) == 200 }
+            time.advance(by: .seconds(3 * 86_400))
+            let before = time.wall
+            try await world.advance { try await world.count(.accepted) == 0 }
+            #expect(time.wall < before.adding(milliseconds: 70_000))
+        }
+    }
+
     @Test func anUnconfiguredRelayIsProbedNotFlooded() async throws {
         let time = ManualTime()
         let relay = StubRelay { _ in

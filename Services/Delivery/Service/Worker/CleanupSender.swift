@@ -17,22 +17,27 @@ struct CleanupSender: Sendable {
     let log: Log
 
     private static let batch = 256
-    /// How long to wait when there is nothing to send.
+    /// How long to wait when there is nothing to send. Totals go out as often, so that the verdicts
+    /// of a healthy hour do not hide those of a bad minute from Registration's guard.
     private static let idleInterval = Duration.seconds(60)
 
     /// Sends until the task is cancelled.
     func run() async {
         let backoff = Backoff(base: .seconds(1), cap: .seconds(60))
         var failures = 0
+        var reported = await desk.totals
         while !Task.isCancelled {
             do {
                 let waiting = try await store.cleanups(limit: Self.batch)
-                if waiting.isEmpty {
+                let totals = await desk.totals
+                if waiting.isEmpty, totals == reported {
                     await bell.wait(atMost: Self.idleInterval, time: time)
                     continue
                 }
-                try await send(waiting)
+                try await send(waiting, totals)
+                reported = totals
                 failures = 0
+                if waiting.isEmpty { await bell.wait(atMost: Self.idleInterval, time: time) }
             } catch {
                 if Task.isCancelled { return }
                 log.warning("clean-up not acknowledged", ["error": .error(error)])
@@ -42,10 +47,10 @@ struct CleanupSender: Sendable {
         }
     }
 
-    private func send(_ waiting: [StoredCleanup]) async throws {
+    private func send(_ waiting: [StoredCleanup], _ totals: ProviderTotals) async throws {
         let request = RegistrationCleanup(
             processID: processID,
-            totals: await desk.totals.byEnvironment,
+            totals: totals.byEnvironment,
             items: waiting.map(\.item)
         )
         let answer = try await registration.clean(request, timeout: limits.checkTimeout)
@@ -53,6 +58,7 @@ struct CleanupSender: Sendable {
             metrics.alarm(.malformedAnswer)
             throw UnusableAnswer()
         }
+        if waiting.isEmpty { return }
         try await store.acknowledge(cleanups: waiting.map(\.rowID))
         for result in answer.results { metrics.cleaned(result) }
     }

@@ -31,9 +31,10 @@ struct Sweeper: Sendable {
 
     private func expire() async throws {
         while !Task.isCancelled {
+            // A call looks at a few events only, so a short batch does not mean that all is done.
             let ended = try await store.expire(limit: Self.batch)
             metrics.expiredBySweep.add(UInt64(ended))
-            if ended < Self.batch { return }
+            if ended == 0 { return }
         }
     }
 
@@ -41,7 +42,7 @@ struct Sweeper: Sendable {
         while !Task.isCancelled {
             let removed = try await store.purge(retention: limits.retention, limit: Self.batch)
             metrics.purged.add(UInt64(removed))
-            if removed < Self.batch { return }
+            if removed == 0 { return }
         }
     }
 }
