@@ -25,6 +25,11 @@ package struct HostAndPort: Hashable, Sendable, CustomStringConvertible {
         _ = try ListenAddress(host: self.host, port: port)
     }
 
+    /// Whether nobody but this host can reach it.
+    package var isLoopback: Bool {
+        (try? ListenAddress(host: host, port: port))?.isLoopback ?? false
+    }
+
     package var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }

@@ -25,7 +25,11 @@ struct ProcessSettings {
             "ADMIN",
             help: "loopback address and port of /healthz, /readyz and /metrics, port 0 for any"
         ) { raw in
-            try HostAndPort(parsing: raw)
+            let address = try HostAndPort(parsing: raw)
+            guard address.isLoopback else {
+                throw SettingError("has to be an address of this host only, such as 127.0.0.1:0")
+            }
+            return address
         }
     }
 

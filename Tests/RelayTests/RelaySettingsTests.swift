@@ -55,6 +55,15 @@ struct RelaySettingsTests {
         }
     }
 
+    @Test("A door to the outside needs TLS or a declared proxy")
+    func exposed() throws {
+        let errors = #expect(throws: ConfigurationErrors.self) {
+            try settings(["HTTP": "0.0.0.0:0"])
+        }
+        #expect(errors?.problems.map(\.variable) == ["PUSHBUS_RELAY_HTTP"])
+        _ = try settings(["HTTP": "0.0.0.0:0", "HTTP_TRUSTED_PROXY": "true"])
+    }
+
     @Test("Neither interface set is an error")
     func nothing() {
         #expect(throws: ConfigurationErrors.self) { try settings([:]) }

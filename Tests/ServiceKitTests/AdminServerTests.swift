@@ -43,6 +43,14 @@ struct AdminServerTests {
         #expect(throws: HTTPServerError.self) { try HostAndPort(parsing: text) }
     }
 
+    @Test(arguments: ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"])
+    func isForThisHostOnly(text: String) {
+        var reader = EnvironmentReader(prefix: "PUSHBUS_X_", values: ["PUSHBUS_X_ADMIN": text])
+        _ = ProcessSettings(&reader)
+        let errors = #expect(throws: ConfigurationErrors.self) { try reader.finish() }
+        #expect(errors?.problems.map(\.variable) == ["PUSHBUS_X_ADMIN"])
+    }
+
     private func answer(
         _ pages: AdminPages,
         _ path: String,

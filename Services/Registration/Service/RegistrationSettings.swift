@@ -82,6 +82,13 @@ package struct RegistrationSettings: Sendable {
         if let certificate, let key {
             tls = TLSFiles(certificatePath: certificate, keyPath: key)
         }
+        if !address.isLoopback, tls == nil, !trusted {
+            reader.reject(
+                "HTTP",
+                "is reachable from outside: needs TLS_CERTIFICATE and TLS_KEY, "
+                    + "or a TRUSTED_PROXY in front"
+            )
+        }
         return HTTPServerConfiguration(
             host: address.host,
             port: address.port,

@@ -110,6 +110,13 @@ package struct RelaySettings: Sendable {
         if let certificate, let key {
             configuration.tls = TLSFiles(certificatePath: certificate, keyPath: key)
         }
+        if !address.isLoopback, configuration.tls == nil, !isProxied {
+            reader.reject(
+                "HTTP",
+                "is reachable from outside: needs HTTP_CERTIFICATE_FILE and "
+                    + "HTTP_KEY_FILE, or an HTTP_TRUSTED_PROXY in front"
+            )
+        }
         configuration.limits.uploadTimeout = upload
         configuration.limits.stopGrace = .seconds(9)
         return configuration
