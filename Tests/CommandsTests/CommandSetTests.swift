@@ -54,6 +54,14 @@ import Testing
         #expect(result.errors.isEmpty)
     }
 
+    @Test func aFirstWordAloneListsItsCommands() async {
+        let help = await run(["user", "--help"])
+        #expect(help.code == 0)
+        #expect(help.out.contains("user add"))
+        #expect(!help.out.contains("keys"))
+        #expect(await run(["user", "remove"]).errors.contains("user add"))
+    }
+
     @Test func failuresSayWhatHappened() async {
         let failed = await run(["fail"])
         #expect(failed.code == ExitCode.unavailable)

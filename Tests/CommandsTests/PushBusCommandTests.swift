@@ -50,6 +50,19 @@ import Topology
         #expect(event?["data"]?["started_at"] == .string("2026-01-31T11:00:00Z"))
     }
 
+    @Test func anIdOfOnesOwnCanBePublishedAgain() throws {
+        let words = [
+            "--trigger", "--rule", "cpu", "--server", "web-1", "--id", "7",
+            "--started-at", "2026-01-31T11:00:00Z",
+        ]
+        let again = try PublishCommand.request(
+            Arguments(words, of: PublishCommand.command),
+            now: UnixMilliseconds(now.milliseconds + 5000),
+            random: .seeded(2)
+        )
+        #expect(try request(words).events == again.events)
+    }
+
     @Test(arguments: [
         [], ["--trigger", "--resolve"], ["file", "--trigger"], ["--trigger", "--rule", "cpu"],
     ]) func whatIsToBePublishedMustBeClear(words: [String]) {

@@ -51,6 +51,7 @@ package struct CommandSet: Sendable {
         default: break
         }
         guard let (command, rest) = find(arguments) else {
+            if let code = group(arguments, terminal) { return code }
             terminal.error(
                 "\(program): unknown command '\(arguments[0])'; '\(program) --help' lists them\n"
             )
@@ -76,6 +77,19 @@ package struct CommandSet: Sendable {
             terminal.error("\(program) \(command.name): \(error)\n")
             return ExitCode.failure
         }
+    }
+
+    /// Lists the commands that begin with the first word; nil when there are none.
+    private func group(_ arguments: [String], _ terminal: Terminal) -> Int32? {
+        let members = commands.filter { $0.name.hasPrefix("\(arguments[0]) ") }
+        guard !members.isEmpty else { return nil }
+        let list = "Commands:\n\(Command.columns(members.map { ($0.name, $0.summary) }))"
+        if arguments.count == 2, ["--help", "-h"].contains(arguments[1]) {
+            terminal.out(list)
+            return ExitCode.success
+        }
+        terminal.error("\(program) \(arguments[0]): say which\n\(list)")
+        return ExitCode.usage
     }
 
     /// The command whose one or two words come first, the longer name before the shorter.

@@ -94,11 +94,13 @@ enum PublishCommand {
             ? arguments.value("--started-at") ?? now.rfc3339
             : try arguments.required("--started-at")
         let type: EventType = isTrigger ? .alertTriggered : .alertResolved
+        let id = arguments.value("--id")
         return CloudEvent(
-            id: arguments.value("--id") ?? uuid(random),
+            id: id ?? uuid(random),
             source: arguments.value("--source") ?? "pushbus/cli",
             type: type.rawValue,
-            time: now.rfc3339,
+            // An id that was given may be published again, and then has to have the same content.
+            time: id == nil ? now.rfc3339 : nil,
             data: AlertEventData(
                 ruleID: rule,
                 ruleName: arguments.value("--rule-name") ?? rule,
