@@ -1,3 +1,5 @@
+import Glibc
+
 /// The header fields of a received request, pseudo fields included, in one piece of memory.
 package struct HTTP2HeaderList: Sendable {
     private struct Entry {
@@ -25,9 +27,7 @@ package struct HTTP2HeaderList: Sendable {
                 for entry in entries {
                     let nameEnd = Int(entry.nameEnd)
                     let end = Int(entry.valueEnd)
-                    if nameEnd - start == wanted.count,
-                        all[start..<nameEnd].elementsEqual(wanted)
-                    {
+                    if Self.equal(all, start, nameEnd, wanted) {
                         return body(UnsafeBufferPointer(rebasing: all[nameEnd..<end]))
                     }
                     start = end
@@ -35,6 +35,13 @@ package struct HTTP2HeaderList: Sendable {
                 return nil
             }
         }
+    }
+
+    /// Whether the first field of that lowercase name has exactly that value.
+    package func value(of name: String, equals value: [UInt8]) -> Bool {
+        withBytes(of: name) { found in
+            value.withUnsafeBufferPointer { Self.equal(found, 0, found.count, $0) }
+        } ?? false
     }
 
     /// Whether more than one field bears that lowercase name.
@@ -46,9 +53,7 @@ package struct HTTP2HeaderList: Sendable {
                 var found = 0
                 for entry in entries {
                     let nameEnd = Int(entry.nameEnd)
-                    if nameEnd - start == wanted.count,
-                        all[start..<nameEnd].elementsEqual(wanted)
-                    {
+                    if Self.equal(all, start, nameEnd, wanted) {
                         found += 1
                     }
                     start = Int(entry.valueEnd)
@@ -70,6 +75,17 @@ package struct HTTP2HeaderList: Sendable {
                 String(decoding: bytes[nameEnd..<end], as: UTF8.self)
             )
         }
+    }
+
+    private static func equal(
+        _ all: UnsafeBufferPointer<UInt8>,
+        _ start: Int,
+        _ end: Int,
+        _ wanted: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        guard end - start == wanted.count else { return false }
+        guard let left = all.baseAddress, let right = wanted.baseAddress else { return true }
+        return memcmp(left + start, right, wanted.count) == 0
     }
 
     mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {

@@ -101,7 +101,7 @@ extension SimulatorState {
     ) throws(APNsAnswer) -> APNsRequest {
         content.verifier.isLenient = content.settings.takesLenientTokens
         let token = try connection.rules.check(
-            headers["authorization"],
+            headers,
             now: nowSeconds,
             environment: environment,
             verifier: &content.verifier

@@ -96,31 +96,11 @@ struct DeviceRegistry: Sendable {
         notification.number = nextNumber
         nextNumber += 1
         makeRoom(for: key)
-        var device = devices.removeValue(forKey: key) ?? Device()
-        notification.isDelivered = !device.listeners.isEmpty
-        device.lastUse = notification.number
-        keep(notification, &device)
-        if device.listeners.isEmpty {
-            // Expiration 0 means one attempt, which just failed.
-            if notification.expiration != 0, keptNotifications > 0 {
-                device.stored[notification.topic] = notification.number
-            }
-        } else {
-            for listener in device.listeners.values { listener(notification) }
-        }
-        devices[key] = device
-    }
-
-    private mutating func keep(_ notification: ReceivedNotification, _ device: inout Device) {
-        guard keptNotifications > 0 else { return }
-        ring[Int(notification.number % UInt64(keptNotifications))] = notification
-        device.received.append(notification.number)
-        if device.received.count >= 64,
-            device.received[device.received.count / 2] < oldestKept
-        {
-            let oldest = oldestKept
-            device.received.removeAll { $0 < oldest }
-        }
+        let oldest = oldestKept
+        let keeps = keptNotifications > 0
+        // In place: a copy of the device would copy its lists.
+        devices[key, default: Device()].take(&notification, keeps: keeps, oldest: oldest)
+        if keeps { ring[Int(notification.number % UInt64(keptNotifications))] = notification }
     }
 
     private var oldestKept: UInt64 {
@@ -165,5 +145,31 @@ struct DeviceRegistry: Sendable {
 
     mutating func stopListening(_ key: Key, _ id: UInt64) {
         devices[key]?.listeners[id] = nil
+    }
+}
+
+extension DeviceRegistry.Device {
+    /// Notes a notification and hands it to the phones that listen, or keeps it as the latest.
+    fileprivate mutating func take(
+        _ notification: inout ReceivedNotification,
+        keeps: Bool,
+        oldest: UInt64
+    ) {
+        notification.isDelivered = !listeners.isEmpty
+        lastUse = notification.number
+        if keeps {
+            received.append(notification.number)
+            if received.count >= 64, received[received.count / 2] < oldest {
+                received.removeAll { $0 < oldest }
+            }
+        }
+        if listeners.isEmpty {
+            // Expiration 0 means one attempt, which just failed.
+            if notification.expiration != 0, keeps {
+                stored[notification.topic] = notification.number
+            }
+        } else {
+            for listener in listeners.values { listener(notification) }
+        }
     }
 }

@@ -1,4 +1,3 @@
-import Contracts
 import HTTP2
 
 /// One notification as it came over the wire, checked field by field.
@@ -79,11 +78,7 @@ struct APNsRequest: Sendable {
             }
             return
         }
-        guard
-            let value = try? StrictJSON(parsing: bytes, depth: 64),
-            let members = value.members,
-            members["aps"] == nil || members["aps"]?.members != nil
-        else { throw APNsAnswer("PayloadEmpty") }
+        guard PayloadShape.isAcceptable(bytes) else { throw APNsAnswer("PayloadEmpty") }
     }
 
     /// The last part of `/3/device/<token>`.

@@ -1,4 +1,5 @@
 import Contracts
+import HTTP2
 import PushBusCrypto
 
 /// A signing key that the simulator knows, as Apple's developer account would.
@@ -76,17 +77,17 @@ struct ConnectionTokenRules: Sendable {
     private var current: VerifiedProviderToken?
     private var currentSince: Int64 = 0
     private var blockedUntil: Int64 = 0
-    private var lastHeader = ""
+    private var lastHeader: [UInt8] = []
     private var lastGood: VerifiedProviderToken?
 
-    /// Judges the `authorization` value of a request at the given Unix second.
+    /// Judges the `authorization` field of a request at the given Unix second.
     mutating func check(
-        _ authorization: String?,
+        _ headers: HTTP2HeaderList,
         now: Int64,
         environment: APNsEnvironment,
         verifier: inout ProviderTokenVerifier
     ) throws(APNsAnswer) -> VerifiedProviderToken {
-        let token = try parse(authorization, &verifier)
+        let token = try parse(headers, &verifier)
         guard now < token.issuedAtSeconds + Self.lifetimeSeconds,
             token.issuedAtSeconds < now + Self.lifetimeSeconds
         else { throw APNsAnswer("ExpiredProviderToken") }
@@ -114,16 +115,18 @@ struct ConnectionTokenRules: Sendable {
     }
 
     private mutating func parse(
-        _ authorization: String?,
+        _ headers: HTTP2HeaderList,
         _ verifier: inout ProviderTokenVerifier
     ) throws(APNsAnswer) -> VerifiedProviderToken {
-        guard let authorization else { throw APNsAnswer("MissingProviderToken") }
-        if authorization == lastHeader, let lastGood { return lastGood }
+        if let lastGood, headers.value(of: "authorization", equals: lastHeader) { return lastGood }
+        guard let authorization = headers["authorization"] else {
+            throw APNsAnswer("MissingProviderToken")
+        }
         guard authorization.utf8.count > 7, authorization.prefix(7).lowercased() == "bearer " else {
             throw APNsAnswer("MissingProviderToken")
         }
         let token = try verifier.verify(String(authorization.dropFirst(7)))
-        lastHeader = authorization
+        lastHeader = Array(authorization.utf8)
         lastGood = token
         return token
     }
