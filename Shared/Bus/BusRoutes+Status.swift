@@ -8,11 +8,7 @@ extension BusRoutes {
         answer(ServiceStatus.self) { (_, _) throws(Reject) in
             var conditions: [String: String] = [:]
             for (name, standing) in context.readiness.conditions {
-                if case .waiting(let reason) = standing {
-                    conditions[name] = reason
-                } else {
-                    conditions[name] = ""
-                }
+                conditions[name] = standing.reason ?? ""
             }
             return ServiceStatusAnswer(
                 service: context.name,

@@ -71,6 +71,7 @@ struct AdminPages: HTTPHandler {
             switch condition.standing {
             case .ok: "ok       \(condition.name)\n"
             case .waiting(let reason): "waiting  \(condition.name): \(reason)\n"
+            case .lacking(let reason): "lacking  \(condition.name): \(reason)\n"
             }
         }
         return .text(readiness.isReady ? 200 : 503, lines.joined())

@@ -19,7 +19,7 @@ struct ProcessSettings {
         }
         readyFile = reader.optionalPath(
             "READY_FILE",
-            help: "file that is written, with the ports in it, once the process is ready"
+            help: "file that is written, with the ports in it, once the process has started"
         )
         admin = reader.optionalValue(
             "ADMIN",

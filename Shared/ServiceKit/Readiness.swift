@@ -7,6 +7,16 @@ package final class Readiness: Sendable {
         case ok
         /// Not yet or no longer; the reason is one line for the operator.
         case waiting(String)
+        /// It runs, and cannot do its work until the operator gives what the reason names.
+        case lacking(String)
+
+        /// Why it does not hold; nil when it does.
+        package var reason: String? {
+            switch self {
+            case .ok: nil
+            case .waiting(let reason), .lacking(let reason): reason
+            }
+        }
     }
 
     private struct State {
@@ -16,6 +26,10 @@ package final class Readiness: Sendable {
 
         var isReady: Bool {
             conditions.values.allSatisfy { $0 == .ok }
+        }
+
+        var hasStarted: Bool {
+            !conditions.values.contains { if case .waiting = $0 { true } else { false } }
         }
     }
 
@@ -27,7 +41,7 @@ package final class Readiness: Sendable {
     package func set(_ name: String, _ standing: Standing) {
         let waiters = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
             state.conditions[name] = standing
-            guard state.isReady else { return [] }
+            guard state.hasStarted else { return [] }
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
@@ -46,8 +60,9 @@ package final class Readiness: Sendable {
         }
     }
 
-    /// Returns true once every condition holds, false when the task is cancelled before that.
-    package func waitUntilReady() async -> Bool {
+    /// Returns true once every condition holds or lacks what only the operator can give, false when
+    /// the task is cancelled before that.
+    package func waitUntilStarted() async -> Bool {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -55,7 +70,7 @@ package final class Readiness: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
-                    if state.isReady { return true }
+                    if state.hasStarted { return true }
                     if Task.isCancelled { return false }
                     state.waiters[id] = continuation
                     return nil

@@ -1,7 +1,8 @@
 import Glibc
 import Loop
 
-/// Says once that the process is ready: a log line, and a file for whoever supervises it.
+/// Says once that the process is ready, or has started and lacks what only the operator can give: a
+/// log line, and a file for whoever supervises it.
 ///
 /// The file appears in one step and holds the ports as a JSON object, `{"admin":1235,"http":1234}`.
 /// It goes when the process stops in order.
@@ -12,12 +13,20 @@ struct ReadyAnnouncement: Service {
 
     func run(until stop: StopSignal) async throws {
         let announcing = Task {
-            guard await context.readiness.waitUntilReady() else { return }
+            guard await context.readiness.waitUntilStarted() else { return }
             let ports = context.ports.all
             if let file { try Self.write(ports, to: file) }
             var fields: [String: LogValue] = [:]
             for (listener, port) in ports { fields["\(listener)_port"] = .int(port) }
-            context.log.info("ready", fields)
+            let lacks = context.readiness.conditions.compactMap { condition in
+                condition.standing.reason.map { "\(condition.name): \($0)" }
+            }
+            if lacks.isEmpty {
+                context.log.info("ready", fields)
+            } else {
+                fields["lacks"] = .string(lacks.joined(separator: "; "))
+                context.log.warning("started, not ready", fields)
+            }
         }
         let cancelling = stop.onTrigger { announcing.cancel() }
         defer { stop.remove(cancelling) }

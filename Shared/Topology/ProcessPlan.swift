@@ -48,7 +48,7 @@ package enum RestartPolicy: Hashable, Sendable {
     /// It stays ended.
     case never
     /// It is started again after a wait that grows with each end in a row; a run of a minute
-    /// counts as sound and starts the row anew.
+    /// counts as sound and starts the row anew. Bad settings end it for good.
     case always(Backoff)
 
     /// Restarts after at most a second at first and at most half a minute later.
@@ -79,6 +79,10 @@ package enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
     case exited(Int32)
     /// By that signal.
     case killed(Int32)
+
+    /// How our processes end when their settings are wrong (sysexits.h): starting them again with
+    /// the same ones is of no use.
+    package static let badSettings = ExitStatus.exited(78)
 
     package var description: String {
         switch self {

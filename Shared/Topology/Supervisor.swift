@@ -166,9 +166,8 @@ package final class Supervisor: Sendable {
                 let now = state.withLock { state -> Bool? in
                     guard let entry = state.entries[name] else { return false }
                     if entry.isReady { return true }
-                    if Task.isCancelled || (entry.child == nil && entry.plan.restart == .never) {
-                        return false
-                    }
+                    let stays = entry.plan.restart == .never || entry.lastStatus == .badSettings
+                    if Task.isCancelled || (entry.child == nil && stays) { return false }
                     state.entries[name]?.readyWaiters[id] = continuation
                     return nil
                 }
@@ -202,7 +201,7 @@ package final class Supervisor: Sendable {
                 case .ended(let name):
                     let status = lastStatus(of: name)?.description ?? "no start"
                     throw TopologyError(
-                        "\(name) ended before it was ready (\(status)); see its log"
+                        "\(name) ended before it was ready (\(status)); see \(logPlace(name))"
                     )
                 case .late:
                     let list = missing.sorted().joined(separator: ", ")
@@ -210,6 +209,13 @@ package final class Supervisor: Sendable {
                 }
             }
         }
+    }
+
+    private func logPlace(_ name: String) -> String {
+        guard case .file(let path) = state.withLock({ $0.entries[name]?.plan.output }) else {
+            return "its log"
+        }
+        return path
     }
 
     /// Asks one process to stop (SIGTERM) and kills it with its group when the grace is over.
@@ -279,7 +285,9 @@ extension Supervisor {
                 ["process": .string(name), "status": .text(status)]
             )
         }
-        if case .always(let backoff) = entry.plan.restart, !entry.isStopping {
+        if case .always(let backoff) = entry.plan.restart, !entry.isStopping,
+            status != .badSettings
+        {
             restart(
                 name,
                 run: run,

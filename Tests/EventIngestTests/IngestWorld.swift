@@ -52,7 +52,7 @@ final class IngestWorld: Sendable {
                 stop: context.stop
             ).run()
         }
-        _ = try await within(.seconds(20)) { await context.readiness.waitUntilReady() }
+        _ = try await within(.seconds(20)) { await context.readiness.waitUntilStarted() }
         return IngestProcess(context: context, task: task)
     }
 

@@ -56,7 +56,7 @@ final class RegistrationWorld: Sendable {
             let stop = StopSignal()
             return (stop, Task { try await service.run(until: stop) })
         }
-        _ = await context.readiness.waitUntilReady()
+        _ = await context.readiness.waitUntilStarted()
         port = try #require(context.ports.all["http"])
         runtime = try BusRuntime(name: "test-bus", log: .silent)
         bus = try BusClient(

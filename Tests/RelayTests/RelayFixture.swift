@@ -68,7 +68,7 @@ final class RelayFixture: Sendable {
             }
         }
         await log.wait(for: "http listening")
-        if hasCredentials { _ = await context.readiness.waitUntilReady() }
+        if hasCredentials { _ = await context.readiness.waitUntilStarted() }
     }
 
     func stop() async throws {

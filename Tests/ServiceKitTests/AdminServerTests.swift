@@ -32,7 +32,7 @@ struct AdminServerTests {
         #expect(!context.readiness.isReady)
         let stop = StopSignal()
         async let running: Void = admin.run(until: stop)
-        #expect(await context.readiness.waitUntilReady())
+        #expect(await context.readiness.waitUntilStarted())
         #expect(context.ports.all["admin"] ?? 0 > 0)
         stop.trigger()
         try await running

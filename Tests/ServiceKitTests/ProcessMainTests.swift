@@ -106,6 +106,26 @@ struct ProcessMainTests {
         #expect(access(file, F_OK) != 0)
     }
 
+    @Test("What only the operator can give holds up readiness, not the start")
+    func lacking() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("ready")
+        let context = Observed<ProcessContext?>(nil)
+        async let code = outcome([], ["PUSHBUS_X_READY_FILE": file]) { reader, given in
+            try reader.finish()
+            given.readiness.set("key", .lacking("no key"))
+            context.update { $0 = given }
+            return .init([Waiting()])
+        }
+        let given = try #require(await context.wait { $0 != nil } ?? nil)
+        await log.wait(for: "started, not ready")
+        #expect(!given.readiness.isReady)
+        #expect(access(file, F_OK) == 0)
+        #expect(log.lines(of: "ready").isEmpty)
+        given.stop.trigger()
+        #expect(await code == 0)
+    }
+
     @Test("The process stops when its lifeline ends")
     func lifeline() async throws {
         var ends: [Int32] = [0, 0]

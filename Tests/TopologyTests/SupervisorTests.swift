@@ -104,6 +104,20 @@ struct SupervisorTests {
         #expect(supervisor.starts(of: "a") == 4)
     }
 
+    @Test("One with bad settings is not started again, whatever its policy")
+    func badSettings() async throws {
+        let policy = RestartPolicy.always(Backoff(base: .milliseconds(1), cap: .milliseconds(5)))
+        var plan = shell("a", restart: policy)
+        plan.arguments = ["-c", "exit 78"]
+        try supervisor.add([plan])
+        try supervisor.startAll()
+        await #expect(throws: TopologyError.self) {
+            try await supervisor.waitUntilAllReady(within: .seconds(30))
+        }
+        #expect(supervisor.starts(of: "a") == 1)
+        await supervisor.stopAll()
+    }
+
     @Test("One that ends before it is ready is named")
     func notReady() async throws {
         var plan = shell("a")
@@ -113,7 +127,8 @@ struct SupervisorTests {
         let error = await #expect(throws: TopologyError.self) {
             try await supervisor.waitUntilAllReady(within: .seconds(30))
         }
-        #expect(error?.description == "a ended before it was ready (exit code 7); see its log")
+        let place = directory.file("a.log")
+        #expect(error?.description == "a ended before it was ready (exit code 7); see \(place)")
         #expect(await supervisor.waitForExit("a") == .exited(7))
         #expect(try content("a.log") == "oops\n")
         await supervisor.stopAll()

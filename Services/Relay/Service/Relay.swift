@@ -53,7 +53,7 @@ package final class Relay: Service {
         payload = PushPayload(profile)
         time = context.time
         log = context.log
-        context.readiness.set("credentials", .waiting(reason))
+        context.readiness.set("credentials", .lacking(reason))
         context.log.error("apns credentials are missing or unusable", ["reason": .string(reason)])
     }
 

@@ -96,7 +96,7 @@ final class DeliveryWorld: Sendable {
         )
         let assembly = try await DeliveryAssembly.build(try DeliverySettings(&reader), context)
         let running = start(assembly.services)
-        _ = await context.readiness.waitUntilReady()
+        _ = await context.readiness.waitUntilStarted()
         return running
     }
 

@@ -25,6 +25,12 @@ struct StackPlan: Sendable {
     /// Variables of the caller; those of a service go to that service and win.
     var environment: [String: String] = [:]
 
+    /// Whether the Relay is started without any key for APNs.
+    var lacksCredentials: Bool {
+        simulator == nil && !without.contains(.relay)
+            && environment["PUSHBUS_RELAY_APNS_KEY_FILE"] == nil
+    }
+
     /// The folder of the simulator's keys.
     var simulatorDirectory: String { "\(directory)/simulator" }
 

@@ -51,6 +51,10 @@ struct StackService: Service {
             text +=
                 "  simulator     \(simulator) (a simulated APNs: nothing reaches a real phone)\n"
         }
+        if stack.plan.lacksCredentials {
+            text += "  note          The Relay has no APNs credentials and sends nothing; "
+            text += "'pushbus status' says what it lacks\n"
+        }
         text += """
 
             Next, in another terminal:
