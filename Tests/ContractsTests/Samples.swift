@@ -13,7 +13,8 @@ enum Samples {
         ciphertext: Blob(Array(0..<40))
     )
 
-    static let messages: [any BusMessage] = bus + fanout + delivery + registration + relay
+    static let messages: [any BusMessage] =
+        bus + policy + fanout + delivery + registration + relay
 
     static let bus: [any BusMessage] = [
         Ack(),

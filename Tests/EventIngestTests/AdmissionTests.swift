@@ -54,7 +54,13 @@ import Testing
         isRepeated: Bool = false,
         isFull: Bool = false
     ) -> AdmissionFacts {
-        AdmissionFacts(known: known, isRepeated: isRepeated, isFull: isFull, now: Self.now)
+        AdmissionFacts(
+            known: known,
+            isRepeated: isRepeated,
+            cycle: CycleFacts(isKnown: isRepeated),
+            isFull: isFull,
+            now: Self.now
+        )
     }
 
     @Test func answersEachCaseInItsOrder() throws {
@@ -70,7 +76,7 @@ import Testing
             (facts(isRepeated: true, isFull: true), .duplicate),
         ]
         for (facts, status) in cases {
-            let result = Admission(candidate, facts).result(for: candidate)
+            let result = Admission(candidate, facts).result
             #expect(result.status == status)
             #expect((result.eventID == id) == [.accepted, .duplicate].contains(status))
             #expect((result.retryAfterMilliseconds != nil) == (status == .retryAfter))
@@ -81,12 +87,13 @@ import Testing
         let event = EventSamples.alert(changes: ["time": .string("2001-01-01T00:00:00Z")])
         let candidate = try EventSamples.candidate(event)
         let admission = Admission(candidate, facts(isFull: true))
-        guard case .record(.expired, let lifetime) = admission else {
-            Issue.record("not recorded as expired")
+        guard case .record(let record) = admission else {
+            Issue.record("not recorded")
             return
         }
-        #expect(lifetime.lateness == .tooOld)
-        let result = admission.result(for: candidate)
+        #expect(record.verdict == .expired)
+        #expect(record.lifetime.lateness == .tooOld)
+        let result = admission.result
         #expect(result.status == .accepted)
         #expect(result.reason != nil)
     }

@@ -60,7 +60,7 @@ import Testing
             let statuses = try await withThrowingTaskGroup(of: PublishStatus?.self) { group in
                 for _ in 0..<100 {
                     group.addTask {
-                        try await store.admit([candidate]).first?.result(for: candidate).status
+                        try await store.admit([candidate]).first?.result.status
                     }
                 }
                 var statuses: [PublishStatus?: Int] = [:]

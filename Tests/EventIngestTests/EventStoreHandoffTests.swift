@@ -135,7 +135,7 @@ import Testing
             for end in ends {
                 let trigger = EventSamples.alert(id: "t\(end)", rule: end)
                 let recovery = EventSamples.alert(.alertResolved, id: "r\(end)", rule: end)
-                let other = EventSamples.alert(.alertResolved, id: "o\(end)", rule: "o\(end)")
+                let other = EventSamples.alert(id: "o\(end)", rule: "o\(end)")
                 try await world.publish(trigger)
                 world.time.advance(by: .seconds(1))
                 try await world.publish(recovery, other)

@@ -155,6 +155,7 @@ private struct History {
             switch event.state {
             case .fannedOut: #expect(event.written == Int64(Self.audience.count))
             case .expired: #expect(event.written <= Int64(Self.audience.count))
+            case .suppressed: #expect(event.written == 0)
             default: Issue.record("\(event.state) at the end")
             }
         }

@@ -9,11 +9,18 @@ import Testing
 /// How a kind of event store is opened; every kind passes the same suite.
 struct StoreFactory: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let open: @Sendable (String, ManualTime, EventStoreLimits) async throws -> any EventStore
+    let open:
+        @Sendable (String, ManualTime, EventStoreLimits, PolicyRulings) async throws ->
+            any EventStore
 
     static let all = [
-        StoreFactory(testDescription: "SQLite") { directory, time, limits in
-            try await SQLiteEventStore(path: directory + "/events.db", time: time, limits: limits)
+        StoreFactory(testDescription: "SQLite") { directory, time, limits, rulings in
+            try await SQLiteEventStore(
+                path: directory + "/events.db",
+                time: time,
+                limits: limits,
+                rulings: rulings
+            )
         }
     ]
 }
@@ -26,22 +33,29 @@ final class StoreWorld {
     let time = ManualTime(wall: StoreWorld.start)
     let factory: StoreFactory
     let limits: EventStoreLimits
+    let rulings: PolicyRulings
     private(set) var store: any EventStore
 
-    init(_ factory: StoreFactory, limits: EventStoreLimits = EventStoreLimits()) async throws {
+    init(
+        _ factory: StoreFactory,
+        limits: EventStoreLimits = EventStoreLimits(),
+        rulings: PolicyRulings = PolicyRulings()
+    ) async throws {
         directory = try TemporaryDirectory()
         self.factory = factory
         self.limits = limits
-        store = try await factory.open(directory.path, time, limits)
+        self.rulings = rulings
+        store = try await factory.open(directory.path, time, limits, rulings)
     }
 
     /// Runs `body` and closes the store afterwards.
     static func with(
         _ factory: StoreFactory,
         limits: EventStoreLimits = EventStoreLimits(),
+        rulings: PolicyRulings = PolicyRulings(),
         _ body: (StoreWorld) async throws -> Void
     ) async throws {
-        let world = try await StoreWorld(factory, limits: limits)
+        let world = try await StoreWorld(factory, limits: limits, rulings: rulings)
         do {
             try await body(world)
         } catch {
@@ -54,7 +68,7 @@ final class StoreWorld {
     /// Ends the store and opens it again, as a restart does.
     func reopen() async throws {
         await store.close()
-        store = try await factory.open(directory.path, time, limits)
+        store = try await factory.open(directory.path, time, limits, rulings)
         try await store.recover()
     }
 
@@ -63,7 +77,16 @@ final class StoreWorld {
         var candidates: [EventCandidate] = []
         for event in events { candidates.append(try EventSamples.candidate(event)) }
         let admissions = try await store.admit(candidates)
-        return zip(candidates, admissions).map { $1.result(for: $0) }
+        return admissions.map(\.result)
+    }
+
+    @discardableResult
+    func put(_ items: PolicyItem...) async throws -> PolicyChangeAnswer {
+        try await store.change(PolicyChange(by: "tester", put: items), by: "tester")
+    }
+
+    func remove(_ key: PolicyKey) async throws {
+        _ = try await store.change(PolicyChange(by: "tester", remove: [key]), by: "tester")
     }
 
     /// Gives every committed event the watermark.

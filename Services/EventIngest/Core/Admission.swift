@@ -1,15 +1,20 @@
 import Contracts
 
 /// What the store knows about a candidate, read in the transaction that will record it.
-package struct AdmissionFacts: Hashable, Sendable {
+package struct AdmissionFacts: Sendable {
     /// What was recorded under the same source and id.
     package var known: Known?
     /// Whether the logical event was recorded before, under another source or id.
     package var isRepeated: Bool
+    /// What is known of an alert's cycle; the default for any other event.
+    package var cycle: CycleFacts
     /// Whether the store holds as many open events as it may.
     package var isFull: Bool
     /// The store's clock.
     package var now: UnixMilliseconds
+    package var policy: Policy
+    package var unknownRules: UnknownRules
+    package var zones: ZoneOffset
 
     package struct Known: Hashable, Sendable {
         package var contentHash: [UInt8]
@@ -21,11 +26,24 @@ package struct AdmissionFacts: Hashable, Sendable {
         }
     }
 
-    package init(known: Known?, isRepeated: Bool, isFull: Bool, now: UnixMilliseconds) {
+    package init(
+        known: Known?,
+        isRepeated: Bool,
+        cycle: CycleFacts = CycleFacts(),
+        isFull: Bool,
+        now: UnixMilliseconds,
+        policy: Policy = Policy(),
+        unknownRules: UnknownRules = .admit,
+        zones: @escaping ZoneOffset = { _, _ in nil }
+    ) {
         self.known = known
         self.isRepeated = isRepeated
+        self.cycle = cycle
         self.isFull = isFull
         self.now = now
+        self.policy = policy
+        self.unknownRules = unknownRules
+        self.zones = zones
     }
 }
 
@@ -37,18 +55,32 @@ package enum Verdict: String, Codable, Hashable, CaseIterable, Sendable {
     case duplicate
     /// It came after its time had ended; recorded and never fanned out.
     case expired
+    /// The policy does not want a notification; recorded with the reason.
+    case suppressed
+}
+
+/// What is written about an event.
+package struct AdmissionRecord: Hashable, Sendable {
+    package var verdict: Verdict
+    package var lifetime: Lifetime
+    /// Why it does not notify; nil when it does.
+    package var reason: String?
+    /// What it becomes, under the identity and with the names that the policy gave it.
+    package var notification: Notification
 }
 
 /// What becomes of a candidate.
 package enum Admission: Hashable, Sendable {
     /// Record it under its source and id, and its notification too unless it is a duplicate.
-    case record(Verdict, Lifetime)
+    case record(AdmissionRecord)
     /// Record nothing: the same source, id and content were recorded before.
     case resent(EventID)
     /// Record nothing: the same source and id were recorded with other content.
     case conflict
     /// Record nothing: ask the producer to come again.
     case full
+    /// Record nothing: its rule is unknown and such alerts are refused.
+    case unknownRule
 
     /// Decides about one candidate from what the store knows; the order of the questions is part
     /// of the contract, so that a resend is recognised also by a full store.
@@ -57,58 +89,61 @@ package enum Admission: Hashable, Sendable {
             self = known.contentHash == candidate.contentHash ? .resent(known.eventID) : .conflict
             return
         }
-        let lifetime = Lifetime(
-            time: candidate.time,
-            expirytime: candidate.expirytime,
-            committedAt: facts.now
+        var record = AdmissionRecord(
+            verdict: .admitted,
+            lifetime: Lifetime(
+                time: candidate.time,
+                expirytime: candidate.expirytime,
+                committedAt: facts.now
+            ),
+            reason: nil,
+            notification: candidate.notification
         )
-        if facts.isRepeated {
-            self = .record(.duplicate, lifetime)
-        } else if lifetime.lateness != nil {
-            self = .record(.expired, lifetime)
-        } else if facts.isFull {
-            self = .full
+        let decision = Self.decide(candidate, record.lifetime, facts)
+        if case .known = decision {
+            record.verdict = .duplicate
+        } else if let lateness = record.lifetime.lateness {
+            record.verdict = .expired
+            record.reason = lateness.rawValue
+            if case .alert = candidate.happening, facts.isRepeated { record.verdict = .duplicate }
         } else {
-            self = .record(.admitted, lifetime)
+            switch decision {
+            case .refuse:
+                self = .unknownRule
+                return
+            case .suppress(let suppression):
+                record.verdict = .suppressed
+                record.reason = suppression.reason
+            case .admitRepeat:
+                if let id = candidate.repeatID(record.lifetime.occurredAt) {
+                    record.notification.eventID = id
+                }
+            case .admit, .known: break
+            }
         }
+        if record.verdict == .admitted && facts.isFull {
+            self = .full
+            return
+        }
+        record.notification.takeNames(from: facts.policy, candidate.happening)
+        self = .record(record)
     }
-}
 
-extension Admission {
-    /// How long a producer waits before it publishes again to a full store, in milliseconds.
-    package static let fullRetryMilliseconds: Int64 = 5000
-
-    /// What the producer is told, once the decision is committed.
-    package func result(for candidate: EventCandidate) -> EventPublishAnswer.Result {
-        let eventID = candidate.notification.eventID
-        switch self {
-        case .record(.admitted, _):
-            return .init(.accepted, eventID: eventID)
-        case .record(.duplicate, _):
-            return .init(
-                .duplicate,
-                eventID: eventID,
-                reason: "the same happening was published before under another source or id"
+    private static func decide(
+        _ candidate: EventCandidate,
+        _ lifetime: Lifetime,
+        _ facts: AdmissionFacts
+    ) -> AlertDecision {
+        switch candidate.happening {
+        case .alert(let alert):
+            facts.policy.decide(
+                alert,
+                at: lifetime.occurredAt,
+                cycle: facts.cycle,
+                unknownRules: facts.unknownRules,
+                zones: facts.zones
             )
-        case .record(.expired, let lifetime):
-            let reason =
-                lifetime.lateness == .expirytimePassed
-                ? "its expirytime had passed: recorded, nobody is notified"
-                : "it happened more than 30 minutes ago: recorded, nobody is notified"
-            return .init(.accepted, eventID: eventID, reason: reason)
-        case .resent(let eventID):
-            return .init(.duplicate, eventID: eventID)
-        case .conflict:
-            return .init(
-                .conflict,
-                reason: "source and id were published before with other content; use a new id"
-            )
-        case .full:
-            return .init(
-                .retryAfter,
-                reason: "too many events wait for their fan-out; publish again later",
-                retryAfterMilliseconds: Self.fullRetryMilliseconds
-            )
+        case .test: facts.isRepeated ? .known : .admit
         }
     }
 }

@@ -53,4 +53,15 @@ package struct EventIdentity: Sendable {
         }
         return id
     }
+
+    /// One identity for each repeat of a trigger: as above, with the second it happened in as a
+    /// fourth element. Nil when the hash is too short.
+    package func repeatID(alertKey: String, at second: UnixSeconds) -> EventID? {
+        let name: [JSONValue] = [
+            .string("alert"), .string(alertKey), .string(AlertContent.Status.firing.rawValue),
+            .integer(second.seconds),
+        ]
+        return (try? CloudEventAttributes.canonicalBytes(of: .array(name)))
+            .flatMap { EventID(hash: sha256($0)) }
+    }
 }

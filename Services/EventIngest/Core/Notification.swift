@@ -11,7 +11,19 @@ package struct Notification: Hashable, Sendable {
     /// has come, however long that takes.
     package var opensCycle = false
 
+    /// The first notification of the alert cycle that it is a trigger of.
+    package var cycle: EventID?
+
     package var category: Category { content.category }
+
+    /// Lets people read the name that the policy gives an alert's rule.
+    mutating func takeNames(from policy: Policy, _ happening: Happening) {
+        guard case .alert(let alert) = happening, case .alert(var content) = content,
+            let rule = policy.alertRules[alert.data.ruleID]
+        else { return }
+        content.ruleName = rule.name
+        self.content = .alert(content)
+    }
 }
 
 extension Notification {
@@ -33,7 +45,9 @@ extension Notification {
             )
             audience = .everyone
             switch alert.status {
-            case .firing: opensCycle = true
+            case .firing:
+                opensCycle = true
+                cycle = eventID
             case .resolved: after = try identity.eventID(alertKey: alert.key, status: .firing)
             }
         case .test(let test):

@@ -13,14 +13,19 @@ package enum EventIngestAssembly {
         context.readiness.set("bus", .waiting("the endpoint is not bound yet"))
         let runtime = try BusRuntime(log: context.log)
         let (registration, fanout) = try clients(settings, runtime, context)
+        let zones = ZoneDatabase()
+        let rulings = PolicyRulings(unknownRules: settings.unknownRules) { zone, instant in
+            zones.offset(of: zone, at: instant)
+        }
         let store = try await SQLiteEventStore(
             path: settings.storePath,
             time: context.time,
-            limits: settings.store
+            limits: settings.store,
+            rulings: rulings
         )
         let metrics = EventMetrics(context.metrics)
         let wakes = PipelineWakes()
-        let server = try server(settings, runtime, store, metrics, wakes, context)
+        let server = try server(settings, runtime, store, rulings, metrics, wakes, context)
         let pipeline = EventPipeline(
             store: store,
             registration: RegistrationClient(registration),
@@ -80,6 +85,7 @@ package enum EventIngestAssembly {
         _ settings: EventIngestSettings,
         _ runtime: BusRuntime,
         _ store: SQLiteEventStore,
+        _ rulings: PolicyRulings,
         _ metrics: EventMetrics,
         _ wakes: PipelineWakes,
         _ context: ProcessContext
@@ -94,6 +100,7 @@ package enum EventIngestAssembly {
             ),
             metrics: metrics,
             wakes: wakes,
+            rulings: rulings,
             context: context
         )
         return try BusServer(

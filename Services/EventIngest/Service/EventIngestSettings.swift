@@ -1,4 +1,5 @@
 import Bus
+import EventIngestCore
 import ServiceKit
 
 /// The settings of one EventIngest process.
@@ -10,6 +11,7 @@ package struct EventIngestSettings: Sendable {
     package var storePath: String
     package var store: EventStoreLimits
     package var pipeline: PipelineLimits
+    package var unknownRules: UnknownRules
 
     package init(
         bind: BusEndpoint,
@@ -18,7 +20,8 @@ package struct EventIngestSettings: Sendable {
         fanout: BusEndpointSource,
         storePath: String,
         store: EventStoreLimits = EventStoreLimits(),
-        pipeline: PipelineLimits = PipelineLimits()
+        pipeline: PipelineLimits = PipelineLimits(),
+        unknownRules: UnknownRules = .admit
     ) {
         self.bind = bind
         self.security = security
@@ -27,6 +30,7 @@ package struct EventIngestSettings: Sendable {
         self.storePath = storePath
         self.store = store
         self.pipeline = pipeline
+        self.unknownRules = unknownRules
     }
 
     /// Reads everything and throws all bad values together.
@@ -57,6 +61,16 @@ package struct EventIngestSettings: Sendable {
             in: 1...4096,
             help: "events that are at Fanouts at the same time"
         )
+        let unknownRules = reader.value(
+            "UNKNOWN_RULES",
+            default: UnknownRules.admit.rawValue,
+            help: "what becomes of alerts whose rule nobody has added: admit or refuse"
+        ) { text throws(SettingError) in
+            guard let value = UnknownRules(rawValue: text) else {
+                throw SettingError("has to be admit or refuse")
+            }
+            return value
+        }
         try reader.finish()
         self.init(
             bind: bind,
@@ -66,7 +80,8 @@ package struct EventIngestSettings: Sendable {
             // `finish()` has thrown when there is no path.
             storePath: path ?? "",
             store: EventStoreLimits(openEvents: open, retentionSeconds: Int64(days) * 86_400),
-            pipeline: PipelineLimits(handedOut: handed)
+            pipeline: PipelineLimits(handedOut: handed),
+            unknownRules: unknownRules
         )
     }
 

@@ -9,6 +9,7 @@ package struct EventIngestRoutes: Sendable {
     let publishing: EventPublishing
     let metrics: EventMetrics
     let wakes: PipelineWakes
+    let rulings: PolicyRulings
     let context: ProcessContext
 
     package init(
@@ -16,12 +17,14 @@ package struct EventIngestRoutes: Sendable {
         publishing: EventPublishing,
         metrics: EventMetrics,
         wakes: PipelineWakes,
+        rulings: PolicyRulings = PolicyRulings(),
         context: ProcessContext
     ) {
         self.store = store
         self.publishing = publishing
         self.metrics = metrics
         self.wakes = wakes
+        self.rulings = rulings
         self.context = context
     }
 
@@ -38,6 +41,7 @@ package struct EventIngestRoutes: Sendable {
             let events = try await stored { try await store.events(query) }
             return EventQueryAnswer(events: events)
         }
+        addPolicy(to: &routes)
         routes.answerStatus(of: context)
         return routes
     }
@@ -54,7 +58,7 @@ package struct EventIngestRoutes: Sendable {
         return recorded.answer
     }
 
-    private func stored<Value: Sendable>(
+    func stored<Value: Sendable>(
         _ body: () async throws -> Value
     ) async throws(Reject) -> Value {
         do {

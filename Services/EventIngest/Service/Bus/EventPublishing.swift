@@ -81,12 +81,12 @@ package struct EventPublishing: Sendable {
         }
         var isAnyOpen = false
         for admission in admissions {
-            guard case .record(let verdict, _) = admission else { continue }
-            metrics.recorded(verdict)
-            if verdict == .admitted { isAnyOpen = true }
+            guard case .record(let record) = admission else { continue }
+            metrics.recorded(record.verdict)
+            if record.verdict == .admitted { isAnyOpen = true }
         }
         if isAnyOpen { wakes.committed.signal() }
-        return zip(candidates, admissions).map { $1.result(for: $0) }
+        return admissions.map(\.result)
     }
 
     private func check(

@@ -63,7 +63,8 @@ enum EventSchema {
                 CREATE INDEX events_after ON events (after_event) WHERE after_event IS NOT NULL
                 """,
             ]
-        )
+        ),
+        PolicySchema.migration,
     ]
 
     /// How ``Handoff/Phase`` is written; below 10 an event is open.
@@ -73,6 +74,7 @@ enum EventSchema {
         static let handed: Int64 = 2
         static let fannedOut: Int64 = 10
         static let expired: Int64 = 11
+        static let suppressed: Int64 = 12
     }
 }
 

@@ -41,6 +41,16 @@ package protocol EventStore: Sendable {
     /// How many events are open, and since when the oldest of them.
     func backlog() async throws -> EventBacklog
 
+    /// Puts policy items in force and removes others, all of them or none, and records who did.
+    /// An item that is as it was before changes nothing.
+    func change(_ change: PolicyChange, by person: String) async throws -> PolicyChangeAnswer
+
+    /// The policy items of a kind, by id.
+    func policy(_ query: PolicyQuery) async throws -> PolicyQueryAnswer
+
+    /// The changes of the policy, newest first.
+    func audit(_ query: AuditQuery) async throws -> AuditQueryAnswer
+
     /// Finishes what was begun and lets go of the file.
     func close() async
 }
@@ -55,6 +65,20 @@ package struct EventStoreLimits: Hashable, Sendable {
     package init(openEvents: Int = 10_000, retentionSeconds: Int64 = 7 * 86_400) {
         self.openEvents = openEvents
         self.retentionSeconds = retentionSeconds
+    }
+}
+
+/// What decides beside the policy that operators keep in the store.
+package struct PolicyRulings: Sendable {
+    package var unknownRules: UnknownRules
+    package var zones: ZoneOffset
+
+    package init(
+        unknownRules: UnknownRules = .admit,
+        zones: @escaping ZoneOffset = { _, _ in nil }
+    ) {
+        self.unknownRules = unknownRules
+        self.zones = zones
     }
 }
 

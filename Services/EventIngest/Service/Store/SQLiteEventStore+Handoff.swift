@@ -171,7 +171,7 @@ extension SQLiteEventStore {
             SELECT \(handoffColumns), event_id, created_at, traceparent, payload FROM events AS e
             WHERE turn_at_ms <= $1 AND expires_at > $2 AND NOT EXISTS (
                 SELECT 1 FROM events AS first
-                WHERE first.event_id = e.after_event AND first.state < 10
+                WHERE first.cycle = e.after_event AND first.state < 10
             )
             ORDER BY turn_at_ms, seq LIMIT $3
             """,

@@ -108,6 +108,7 @@ extension SQLiteEventStore {
         switch code {
         case EventSchema.Code.fannedOut: .fannedOut
         case EventSchema.Code.expired: .expired
+        case EventSchema.Code.suppressed: .suppressed
         default: .admitted
         }
     }

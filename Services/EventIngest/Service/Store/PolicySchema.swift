@@ -1,0 +1,43 @@
+import Storage
+
+/// The tables of the policy, and what alert cycles need of the events.
+enum PolicySchema {
+    /// `policy` holds the items in force, `audit` every change of them. In `events`, `cycle` is the
+    /// first notification of the alert cycle a trigger belongs to, and `admitted` is 1 when it was
+    /// to notify somebody.
+    static let migration = Migration(
+        number: 2,
+        name: "eventingest_2_policy",
+        statements: [
+            """
+            CREATE TABLE policy (
+                kind TEXT NOT NULL,
+                id TEXT NOT NULL,
+                body BLOB NOT NULL,
+                changed_at INTEGER NOT NULL,
+                changed_by TEXT NOT NULL,
+                PRIMARY KEY (kind, id)
+            ) STRICT, WITHOUT ROWID
+            """,
+            """
+            CREATE TABLE audit (
+                number INTEGER PRIMARY KEY AUTOINCREMENT,
+                at INTEGER NOT NULL,
+                by TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                id TEXT NOT NULL,
+                body BLOB
+            ) STRICT
+            """,
+            "ALTER TABLE events ADD COLUMN cycle BLOB",
+            "ALTER TABLE events ADD COLUMN admitted INTEGER NOT NULL DEFAULT 1",
+            """
+            UPDATE events SET cycle = event_id WHERE category = 'alert' AND after_event IS NULL
+            """,
+            """
+            UPDATE events SET admitted = 0 WHERE reason IN ('too_old', 'expirytime_passed')
+            """,
+            "CREATE INDEX events_cycle ON events (cycle) WHERE cycle IS NOT NULL",
+        ]
+    )
+}

@@ -1,0 +1,144 @@
+import Contracts
+import EventIngestCore
+import ServiceKit
+import Storage
+
+extension SQLiteEventStore {
+    static func facts(
+        _ connection: SQLiteConnection,
+        about candidate: EventCandidate,
+        now: UnixMilliseconds
+    ) throws -> AdmissionFacts {
+        let known = try connection.first(
+            "SELECT content_hash, event_id FROM received WHERE source = $1 AND id = $2",
+            [.text(candidate.source), .text(candidate.id)]
+        ) { row in (hash: row.blob(0), eventID: row.blob(1)) }
+        return AdmissionFacts(
+            known: try known.map {
+                AdmissionFacts.Known(
+                    contentHash: $0.hash,
+                    eventID: try EventID(stored: $0.eventID)
+                )
+            },
+            isRepeated: try isKnown(connection, candidate.notification.eventID),
+            cycle: try cycle(connection, candidate, now: now),
+            isFull: false,
+            now: now
+        )
+    }
+
+    private static func isKnown(_ connection: SQLiteConnection, _ event: EventID) throws -> Bool {
+        try connection.first("SELECT 1 FROM events WHERE event_id = $1", [.blob(event.bytes)]) {
+            $0.bool(0)
+        } ?? false
+    }
+
+    private static func cycle(
+        _ connection: SQLiteConnection,
+        _ candidate: EventCandidate,
+        now: UnixMilliseconds
+    ) throws -> CycleFacts {
+        let notification = candidate.notification
+        guard let cycle = notification.cycle ?? notification.after else { return CycleFacts() }
+        let triggers = try connection.first(
+            """
+            SELECT count(*), max(CASE WHEN admitted = 1 THEN occurred_at_ms END) FROM events
+            WHERE cycle = $1
+            """,
+            [.blob(cycle.bytes)]
+        ) { row in (count: row.int(0), notifiedAt: row.intOrNil(1)) }
+        let isResolved = try connection.first(
+            "SELECT 1 FROM events WHERE after_event = $1",
+            [.blob(cycle.bytes)]
+        ) { $0.bool(0) }
+        let instant = Lifetime(time: candidate.time, expirytime: nil, committedAt: now).occurredAt
+        let repeatID = candidate.repeatID(instant)
+        return CycleFacts(
+            isKnown: (triggers?.count ?? 0) > 0,
+            notifiedAt: triggers?.notifiedAt.map { UnixMilliseconds($0) },
+            isResolved: isResolved ?? false,
+            isRepeatKnown: try repeatID.map { try isKnown(connection, $0) } ?? false
+        )
+    }
+
+    static func write(
+        _ connection: SQLiteConnection,
+        _ record: AdmissionRecord,
+        _ candidate: EventCandidate
+    ) throws {
+        try connection.execute(
+            """
+            INSERT INTO received (source, id, content_hash, verdict, event_id, received_at)
+            VALUES ($1, $2, $3, $4, $5, $6)
+            """,
+            [
+                .text(candidate.source), .text(candidate.id), .blob(candidate.contentHash),
+                .text(record.verdict.rawValue), .blob(record.notification.eventID.bytes),
+                .int(record.lifetime.createdAt.seconds),
+            ]
+        )
+        switch record.verdict {
+        case .duplicate: return
+        case .admitted:
+            try insert(connection, record, candidate, EventSchema.Code.awaitingWatermark)
+        case .expired: try insert(connection, record, candidate, EventSchema.Code.expired)
+        case .suppressed: try insert(connection, record, candidate, EventSchema.Code.suppressed)
+        }
+    }
+
+    private static func insert(
+        _ connection: SQLiteConnection,
+        _ record: AdmissionRecord,
+        _ candidate: EventCandidate,
+        _ state: Int64
+    ) throws {
+        let (notification, lifetime) = (record.notification, record.lifetime)
+        let isOpen = record.verdict == .admitted
+        try connection.execute(
+            """
+            INSERT INTO events (event_id, source, id, category, occurred_at_ms, created_at,
+                expires_at, state, reason, after_event, holds, traceparent, payload, cycle,
+                admitted)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+            """,
+            [
+                .blob(notification.eventID.bytes), .text(candidate.source), .text(candidate.id),
+                .text(notification.category.rawValue),
+                .int(lifetime.occurredAt.milliseconds), .int(lifetime.createdAt.seconds),
+                .int(lifetime.expiresAt.seconds), .int(state),
+                .text(orNull: record.reason),
+                .blob(orNull: notification.after?.bytes),
+                .bool(try holds(connection, notification)),
+                .text(orNull: isOpen ? candidate.traceparent : nil),
+                .blob(orNull: isOpen ? try EventPayload(notification).encoded() : nil),
+                .blob(orNull: notification.cycle?.bytes), .bool(isOpen),
+            ]
+        )
+    }
+
+    /// Whether the event is to be kept until its cycle's recovery comes; lets go of what is kept
+    /// for this one. Of the repeats only the latest is kept.
+    private static func holds(
+        _ connection: SQLiteConnection,
+        _ notification: Notification
+    ) throws -> Bool {
+        if let after = notification.after {
+            try connection.execute(
+                "UPDATE events SET holds = 0 WHERE cycle = $1 AND holds = 1",
+                [.blob(after.bytes)]
+            )
+        }
+        guard notification.opensCycle, let cycle = notification.cycle else { return false }
+        if cycle != notification.eventID {
+            try connection.execute(
+                "UPDATE events SET holds = 0 WHERE cycle = $1 AND event_id != $1 AND holds = 1",
+                [.blob(cycle.bytes)]
+            )
+        }
+        let resolved = try connection.first(
+            "SELECT 1 FROM events WHERE after_event = $1",
+            [.blob(cycle.bytes)]
+        ) { $0.bool(0) }
+        return resolved == nil
+    }
+}
