@@ -93,7 +93,7 @@ let package = Package(
             .target(
                 name: "Contracts",
                 path: "Shared/Contracts",
-                exclude: ["Schemas", "openapi"],
+                exclude: ["Schemas", "openapi", "asyncapi.yaml"],
                 swiftSettings: settings
             ),
             shared("Loop", ["CLinux"]),

@@ -74,6 +74,15 @@ struct GoldenTests {
         )
     }
 
+    @Test("the description of the bus names every message")
+    func described() throws {
+        let file = Self.schemas.deletingLastPathComponent().appending(path: "asyncapi.yaml")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        for type in Set(Samples.messages.map { Swift.type(of: $0).type }) {
+            #expect(text.contains("payload: {$ref: \"Schemas/\(type).json\"}"), "\(type)")
+        }
+    }
+
     @Test("the request types that travel in batches have a packed form")
     func hotLinks() {
         let packed = Samples.messages.filter { $0 is any PackedMessage }.map {
