@@ -72,7 +72,7 @@ struct OutcomeTests {
             if resets { connection.reset(request.stream, .noError) }
         }
         let connection = try await fixture.connected()
-        let outcome = await connection.send(.push(bytes: 50_000), timeout: .seconds(10))
+        let outcome = await connection.send(.push(bytes: 100_000), timeout: .seconds(10))
         #expect(outcome.status == 413 || resets)
         guard case .response(let response) = outcome else {
             // nghttp2 drops queued data of a reset stream: then no complete answer was sent.
@@ -81,6 +81,20 @@ struct OutcomeTests {
             return
         }
         #expect(String(decoding: response.body, as: UTF8.self).contains("PayloadTooLarge"))
+        connection.shutDown()
+        await fixture.stop()
+    }
+
+    @Test("a request is answered once, whatever the handler does")
+    func answeredOnce() async throws {
+        let fixture = try await HTTP2Fixture()
+        fixture.handler.onRequest { request, connection in
+            let body = Array(#"{"reason":"BadPath"}"#.utf8)
+            connection.respond(request.stream, HTTP2ServerResponse(status: 404, body: body))
+            connection.respond(request.stream, HTTP2ServerResponse(status: 200))
+        }
+        let connection = try await fixture.connected()
+        #expect(await connection.send(.push(), timeout: .seconds(10)).status == 404)
         connection.shutDown()
         await fixture.stop()
     }

@@ -13,6 +13,7 @@ final class HTTP2ServerSession {
         var frameBytes = Int.max
         var leavesOpen = false
         var isActive = false
+        var isAnswered = false
     }
 
     let settings: HTTP2ServerSettings
@@ -110,6 +111,7 @@ final class HTTP2ServerSession {
     func close(_ index: Int) {
         guard slots[index].isActive else { return }
         slots[index].isActive = false
+        slots[index].isAnswered = false
         slots[index].request.headers.removeAll()
         slots[index].request.body.removeAll(keepingCapacity: true)
         slots[index].request.bodyBytes = 0
@@ -140,7 +142,8 @@ final class HTTP2ServerSession {
     /// Queues an answer; false when the stream is gone or was answered already.
     func respond(_ stream: Int32, _ response: HTTP2ServerResponse) -> Bool {
         let index = slot(of: stream)
-        guard index >= 0 else { return false }
+        // nghttp2 would send a second answer as trailers, which the peer calls malformed.
+        guard index >= 0, !slots[index].isAnswered else { return false }
         encoder.restart()
         guard encoder.add(":status", Self.text(of: response.status), .automatic) else {
             return false
@@ -164,6 +167,7 @@ final class HTTP2ServerSession {
                 hasBody ? provider : nil
             )
         }
+        slots[index].isAnswered = code == 0
         return code == 0
     }
 
