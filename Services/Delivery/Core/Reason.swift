@@ -1,6 +1,22 @@
 /// The words Delivery itself gives as reasons; a relay's and the provider's own words are kept as
-/// they come.
+/// they come, as long as they are words.
 package enum Reason {
+    /// A relay gave as its reason what is none: it may be long, or hold a token.
+    package static let unnamed = "UnnamedReason"
+
+    /// The word of a relay that may go into receipts and logs: a capital letter, then letters, digits,
+    /// `_` or `-`, 64 in all. Device tokens are lowercase, so none passes.
+    package static func relayed(_ word: String) -> String {
+        let isWord =
+            (1...64).contains(word.utf8.count)
+            && word.utf8.first.map { (0x41...0x5a).contains($0) } ?? false
+            && word.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5a).contains($0)
+                    || (0x61...0x7a).contains($0) || $0 == 0x5f || $0 == 0x2d
+            }
+        return isWord ? word : unnamed
+    }
+
     /// The row's time ended before it was accepted.
     package static let expired = "Expired"
     /// Registration said that the installation may not receive it; what changed follows the slash.

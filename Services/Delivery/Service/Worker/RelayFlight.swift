@@ -22,7 +22,8 @@ struct RelayFlight {
     mutating func take(_ message: RelayVerdicts) async {
         var taken: [(verdict: RelayVerdicts.Verdict, row: HeldRow, environment: APNsEnvironment)] =
             []
-        for verdict in message.verdicts {
+        for var verdict in message.verdicts {
+            verdict.reason = Reason.relayed(verdict.reason)
             guard isOpen.indices.contains(verdict.index), isOpen[verdict.index] else {
                 round.metrics.alarm(.malformedAnswer)
                 continue
