@@ -41,21 +41,42 @@ package enum Base64 {
         alphabet: [UInt8],
         padded: Bool
     ) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var accumulator: UInt32 = 0
-        var held = 0
-        for byte in bytes {
-            accumulator = accumulator << 8 | UInt32(byte)
-            held += 8
-            while held >= 6 {
-                held -= 6
-                text.append(alphabet[Int(accumulator >> UInt32(held) & 63)])
+        // The work is not generic: other modules get no specialised copy of it.
+        bytes.withContiguousStorageIfAvailable { encoded($0, alphabet, padded) }
+            ?? Array(bytes).withUnsafeBufferPointer { encoded($0, alphabet, padded) }
+    }
+
+    private static func encoded(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        _ alphabet: [UInt8],
+        _ padded: Bool
+    ) -> [UInt8] {
+        let whole = bytes.count / 3 * 3
+        let rest = bytes.count - whole
+        let count = whole / 3 * 4 + (rest == 0 ? 0 : padded ? 4 : rest + 1)
+        return [UInt8](unsafeUninitializedCapacity: count) { text, written in
+            alphabet.withUnsafeBufferPointer { alphabet in
+                func put(_ triple: UInt32, characters: Int) {
+                    for place in 0..<characters {
+                        text[written] = alphabet[Int(triple >> UInt32(18 - 6 * place) & 63)]
+                        written += 1
+                    }
+                }
+                for index in stride(from: 0, to: whole, by: 3) {
+                    let triple =
+                        UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
+                        | UInt32(bytes[index + 2])
+                    put(triple, characters: 4)
+                }
+                guard rest > 0 else { return }
+                let second = rest == 2 ? UInt32(bytes[whole + 1]) << 8 : 0
+                put(UInt32(bytes[whole]) << 16 | second, characters: rest + 1)
+            }
+            while written < count {
+                text[written] = padding
+                written += 1
             }
         }
-        if held > 0 { text.append(alphabet[Int(accumulator << UInt32(6 - held) & 63)]) }
-        while padded, !text.count.isMultiple(of: 4) { text.append(padding) }
-        return text
     }
 
     private static func decoded(

@@ -46,7 +46,7 @@ package struct CompactJSON: Sendable {
     }
 
     /// Writes bytes of printable ASCII without quotes or backslashes, such as base64, as a string.
-    package mutating func plain(_ ascii: some Collection<UInt8>) {
+    package mutating func plain(_ ascii: [UInt8]) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         bytes.append(contentsOf: ascii)
@@ -88,7 +88,20 @@ package struct CompactJSON: Sendable {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
+        // Most texts need no escapes and are copied as a whole.
+        let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable { utf8 in
+            if utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c }) {
+                bytes.append(contentsOf: utf8)
+            } else {
+                escape(utf8)
+            }
+        }
+        if isCopied == nil { Array(text.utf8).withUnsafeBufferPointer { escape($0) } }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func escape(_ utf8: UnsafeBufferPointer<UInt8>) {
+        for byte in utf8 {
             switch byte {
             case 0x22, 0x5c: bytes.append(contentsOf: [0x5c, byte])
             case 0x08: bytes.append(contentsOf: [0x5c, UInt8(ascii: "b")])
@@ -103,6 +116,5 @@ package struct CompactJSON: Sendable {
             default: bytes.append(byte)
             }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 }

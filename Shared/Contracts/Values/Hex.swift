@@ -1,20 +1,26 @@
 /// Lowercase hexadecimal text.
 package enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
-
     /// Two lowercase characters for each byte.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
-        String(
-            unsafeUninitializedCapacity: bytes.count * 2
-        ) { buffer in
+        // The work is not generic: other modules get no specialised copy of it.
+        bytes.withContiguousStorageIfAvailable { encode($0) }
+            ?? Array(bytes).withUnsafeBufferPointer { encode($0) }
+    }
+
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
             var index = 0
             for byte in bytes {
-                buffer[index] = digits[Int(byte >> 4)]
-                buffer[index + 1] = digits[Int(byte & 15)]
+                buffer[index] = digit(byte >> 4)
+                buffer[index + 1] = digit(byte & 15)
                 index += 2
             }
             return index
         }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     /// The bytes of hexadecimal text of either case, or nil when a character or the length is wrong.
