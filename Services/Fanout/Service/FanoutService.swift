@@ -13,6 +13,9 @@ package final class FanoutService: Service {
     private let metrics: FanoutMetrics
     private let log: Log
     private let queue: BoundedChannel<EventAdmitted>
+    /// Events for everybody that are worked on at once; as many others may come on top, so that
+    /// large audiences do not hold up a message for one.
+    private let events: Int
     private let taken = Locked<Set<EventID>>([])
     private let isStopping = Locked(false)
 
@@ -25,7 +28,8 @@ package final class FanoutService: Service {
     ) {
         self.metrics = FanoutMetrics(metrics)
         self.log = log
-        queue = BoundedChannel(capacity: limits.events)
+        queue = BoundedChannel(capacity: 2 * limits.events)
+        events = limits.events
         run = FanoutRun(
             peers: peers,
             limits: limits,
@@ -47,9 +51,10 @@ package final class FanoutService: Service {
     /// An event that is being worked on is acknowledged and not begun again.
     private func take(_ event: EventAdmitted) throws(Reject) -> Ack {
         enum Verdict { case new, known, full }
+        let limit = event.audience == .everyone ? events : 2 * events
         let verdict = taken.withLock { taken -> Verdict in
             if taken.contains(event.eventID) { return .known }
-            guard taken.count < queue.capacity, !isStopping.withLock({ $0 }) else { return .full }
+            guard taken.count < limit, !isStopping.withLock({ $0 }) else { return .full }
             taken.insert(event.eventID)
             return .new
         }

@@ -27,7 +27,17 @@ actor OutboxDesk {
     /// Whether rows may have become due since the latest claim.
     private var isClaimWanted = true
     private var checkFailures: Int64 = 0
+    /// Batches that are not inserted yet because there is no room for them in hand.
+    private var waiting: [WaitingBatch] = []
 
+    private struct WaitingBatch {
+        let records: Int
+        let since: MonotonicInstant
+        let continuation: CheckedContinuation<Int, Never>
+    }
+
+    /// Batches that may wait; fewer than the requests that the bus reads at once.
+    private static let waitingLimit = 16
     /// Records of a batch that is served at once even while others wait.
     private static let smallBatch = 8
 
@@ -63,11 +73,20 @@ actor OutboxDesk {
     }
 
     /// Opens or closes the desk for rows that are leased as they are inserted.
-    func setOpen(_ open: Bool) { isOpen = open }
+    func setOpen(_ open: Bool) {
+        isOpen = open
+        serveWaiting()
+    }
 
-    func noteBacklog(_ backlog: Bool) { hasBacklog = backlog }
+    func noteBacklog(_ backlog: Bool) {
+        hasBacklog = backlog
+        serveWaiting()
+    }
 
-    func setStoreFailing() { isStoreFailing = true }
+    func setStoreFailing() {
+        isStoreFailing = true
+        serveWaiting()
+    }
 
     /// Whether a claim may find something, asked once per claim.
     func takeClaimWanted() -> Bool {
@@ -88,11 +107,46 @@ actor OutboxDesk {
     // MARK: - Intake
 
     /// How many of the rows that are about to be inserted may be leased at once.
-    func reserve(_ wanted: Int) -> Int {
-        guard isOpen, !isStoreFailing, !hasBacklog || wanted <= Self.smallBatch else { return 0 }
-        let granted = min(wanted, room)
+    ///
+    /// A large batch waits a moment for room while sending goes on: rows that are leased as they are
+    /// inserted need no claim later, and whoever hands over is held to the pace of sending. A small
+    /// one never waits, so that a large audience does not delay it.
+    func reserve(_ records: Int) async -> Int {
+        guard
+            mayWait, records > Self.smallBatch, records <= limits.window,
+            waiting.count < Self.waitingLimit, !waiting.isEmpty || !hasRoom(for: records)
+        else { return grant(records) }
+        return await withCheckedContinuation { continuation in
+            waiting.append(
+                WaitingBatch(
+                    records: records,
+                    since: time.monotonic,
+                    continuation: continuation
+                )
+            )
+        }
+    }
+
+    /// Only while rows end one after another does waiting lead anywhere.
+    private var mayWait: Bool { isOpen && !isStoreFailing && (hasBacklog || !inHand.isEmpty) }
+
+    private func hasRoom(for records: Int) -> Bool { !hasBacklog && room >= records }
+
+    private func grant(_ records: Int) -> Int {
+        guard isOpen, !isStoreFailing, !hasBacklog || records <= Self.smallBatch else { return 0 }
+        let granted = min(records, room)
         reserved += granted
         return granted
+    }
+
+    /// Lets batches go on in their order: those that have room now, and those that waited too long.
+    private func serveWaiting() {
+        while let first = waiting.first {
+            let isLate = time.monotonic - first.since >= limits.insertionWait
+            guard isLate || !mayWait || hasRoom(for: first.records) else { return }
+            waiting.removeFirst()
+            first.continuation.resume(returning: grant(first.records))
+        }
     }
 
     /// Takes rows that were leased under a reservation, which ends; `left` were inserted unleased.
@@ -103,6 +157,7 @@ actor OutboxDesk {
         asked: MonotonicInstant
     ) {
         reserved -= count
+        defer { serveWaiting() }
         ready += admit(rows, asked: asked)
         if left > 0 { isClaimWanted = true }
         if left > 0 || !rows.isEmpty { bell.ring() }
@@ -134,6 +189,7 @@ actor OutboxDesk {
         isStoreFailing = false
         if someWait { isClaimWanted = true }
         for row in rows { inHand.remove(row) }
+        serveWaiting()
         bell.ring()
     }
 

@@ -17,6 +17,8 @@ package struct WorkerLimits: Sendable {
     package var sendTimeout: Duration = .seconds(25)
     /// Longest time between two looks at the store.
     package var pollInterval: Duration = .seconds(1)
+    /// How long a large batch may wait for room before it is inserted; looked at every `pollInterval`.
+    package var insertionWait: Duration = .seconds(1)
     /// How long a stopping worker waits for verdicts.
     package var stopGrace: Duration = .seconds(5)
     /// How long receipts are kept after the end of their event.
