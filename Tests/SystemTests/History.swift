@@ -66,6 +66,16 @@ struct History {
         #expect(Set(byEvent.keys) == Set(events.map(\.description)), "nothing that nobody sent")
     }
 
+    /// How many notifications came again, all phones together.
+    func repeats() async throws -> Int {
+        var count = 0
+        for phone in phones {
+            let received = try await self.received(by: phone)
+            count += received.count - Set(received.map(\.collapseID)).count
+        }
+        return count
+    }
+
     func received(by phone: TestPhone) async throws -> [Received] {
         struct Page: Decodable { var received: [Received] }
         let reply = try await world.http.send(

@@ -63,6 +63,7 @@ final class World: Sendable {
             environment: [
                 "PUSHBUS_SIMULATOR_DIRECTORY": directory.file("apns"),
                 "PUSHBUS_SIMULATOR_READY_FILE": directory.file("apns.ready"),
+                "PUSHBUS_SIMULATOR_KEEP": "1000000",
             ],
             readyFile: directory.file("apns.ready"),
             output: .file(directory.file("simulator.log"))
