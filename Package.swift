@@ -110,7 +110,7 @@ let package = Package(
             shared("Topology", ["Contracts", "Loop", "ServiceKit"]),
         ],
         service("Registration", uses: ["Storage", "HTTPServer", "PushBusCrypto"]),
-        service("EventIngest", uses: ["Storage", "PushBusCrypto"]),
+        service("EventIngest", uses: ["Storage", "HTTPServer", "PushBusCrypto"]),
         service("Fanout", uses: ["PushBusCrypto"]),
         service("Delivery", uses: ["Storage", "PushBusCrypto"]),
         service("Relay", uses: ["HTTPServer", "TLS", "HTTP2", "PushBusCrypto"]),
@@ -184,7 +184,7 @@ let package = Package(
             "EventIngest",
             [
                 "EventIngestCore", "EventIngestService", "Contracts", "Bus", "ZeroMQ", "Storage",
-                "Loop", "ServiceKit", "PushBusCrypto",
+                "Loop", "ServiceKit", "PushBusCrypto", "HTTPServer", "HTTPClient",
             ]
         ),
         tests(

@@ -20,6 +20,7 @@ extension Admission {
                 reason: "too many events wait for their fan-out; publish again later",
                 retryAfterMilliseconds: Self.fullRetryMilliseconds
             )
+        case .notPermitted: .init(.invalid, pointer: "/source", reason: Self.notPermittedReason)
         case .unknownRule:
             .init(
                 .invalid,
@@ -28,6 +29,10 @@ extension Admission {
             )
         }
     }
+
+    /// What a publisher is told whose event is of a source or type that is not its own.
+    package static let notPermittedReason =
+        "or the type is not one this principal may publish; have the operator allow both"
 
     private static func result(_ record: AdmissionRecord) -> EventPublishAnswer.Result {
         let eventID = record.notification.eventID

@@ -79,12 +79,23 @@ package enum Admission: Hashable, Sendable {
     case conflict
     /// Record nothing: ask the producer to come again.
     case full
+    /// Record nothing: its publisher may not publish such events.
+    case notPermitted
     /// Record nothing: its rule is unknown and such alerts are refused.
     case unknownRule
 
     /// Decides about one candidate from what the store knows; the order of the questions is part
     /// of the contract, so that a resend is recognised also by a full store.
     package init(_ candidate: EventCandidate, _ facts: AdmissionFacts) {
+        let isPermitted = facts.policy.permits(
+            candidate.publisher,
+            type: candidate.type,
+            source: candidate.source
+        )
+        guard isPermitted else {
+            self = .notPermitted
+            return
+        }
         if let known = facts.known {
             self = known.contentHash == candidate.contentHash ? .resent(known.eventID) : .conflict
             return

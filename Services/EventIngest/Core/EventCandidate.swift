@@ -9,6 +9,7 @@ package struct EventCandidate: Sendable {
     package var time: UnixMilliseconds?
     package var expirytime: UnixMilliseconds?
     package var traceparent: String?
+    package var publisher = Publisher.trusted
     package var happening: Happening
     package var notification: Notification
     private var identity: EventIdentity

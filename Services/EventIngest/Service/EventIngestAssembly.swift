@@ -25,7 +25,23 @@ package enum EventIngestAssembly {
         )
         let metrics = EventMetrics(context.metrics)
         let wakes = PipelineWakes()
-        let server = try server(settings, runtime, store, rulings, metrics, wakes, context)
+        let keys = IntegratorKeys()
+        keys.replace(try await store.integrators())
+        let publishing = EventPublishing(
+            store: store,
+            metrics: metrics,
+            log: context.log,
+            wakes: wakes
+        )
+        let routes = EventIngestRoutes(
+            store: store,
+            publishing: publishing,
+            metrics: metrics,
+            wakes: wakes,
+            rulings: rulings,
+            keys: keys,
+            context: context
+        )
         let pipeline = EventPipeline(
             store: store,
             registration: RegistrationClient(registration),
@@ -41,7 +57,7 @@ package enum EventIngestAssembly {
         if recovered > 0 {
             context.log.info("handed out events taken back", ["count": .int(recovered)])
         }
-        return ProcessMain.Assembly([
+        var services: [any Service] = [
             Holding("store") { await store.close() },
             Holding("bus connections") {
                 registration.stop()
@@ -50,11 +66,21 @@ package enum EventIngestAssembly {
             },
             pipeline,
             EventIngestIntake(
-                server: server,
+                server: try server(settings, runtime, routes, context),
                 readiness: context.readiness,
                 ports: context.ports
             ),
-        ])
+        ]
+        if let http = settings.http {
+            let endpoint = EventEndpoint(
+                publishing: publishing,
+                keys: keys,
+                metrics: context.metrics,
+                log: context.log
+            )
+            services.append(EventListener(http, endpoint, context))
+        }
+        return ProcessMain.Assembly(services)
     }
 
     private static func clients(
@@ -84,26 +110,10 @@ package enum EventIngestAssembly {
     private static func server(
         _ settings: EventIngestSettings,
         _ runtime: BusRuntime,
-        _ store: SQLiteEventStore,
-        _ rulings: PolicyRulings,
-        _ metrics: EventMetrics,
-        _ wakes: PipelineWakes,
+        _ routes: EventIngestRoutes,
         _ context: ProcessContext
     ) throws -> BusServer {
-        let routes = EventIngestRoutes(
-            store: store,
-            publishing: EventPublishing(
-                store: store,
-                metrics: metrics,
-                log: context.log,
-                wakes: wakes
-            ),
-            metrics: metrics,
-            wakes: wakes,
-            rulings: rulings,
-            context: context
-        )
-        return try BusServer(
+        try BusServer(
             runtime: runtime,
             name: "eventingest",
             endpoint: settings.bind,

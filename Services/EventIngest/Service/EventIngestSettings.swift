@@ -1,5 +1,6 @@
 import Bus
 import EventIngestCore
+import HTTPServer
 import ServiceKit
 
 /// The settings of one EventIngest process.
@@ -12,6 +13,8 @@ package struct EventIngestSettings: Sendable {
     package var store: EventStoreLimits
     package var pipeline: PipelineLimits
     package var unknownRules: UnknownRules
+    /// Where integrators publish over HTTP; nil leaves the door closed.
+    package var http: HTTPServerConfiguration?
 
     package init(
         bind: BusEndpoint,
@@ -21,7 +24,8 @@ package struct EventIngestSettings: Sendable {
         storePath: String,
         store: EventStoreLimits = EventStoreLimits(),
         pipeline: PipelineLimits = PipelineLimits(),
-        unknownRules: UnknownRules = .admit
+        unknownRules: UnknownRules = .admit,
+        http: HTTPServerConfiguration? = nil
     ) {
         self.bind = bind
         self.security = security
@@ -31,6 +35,7 @@ package struct EventIngestSettings: Sendable {
         self.store = store
         self.pipeline = pipeline
         self.unknownRules = unknownRules
+        self.http = http
     }
 
     /// Reads everything and throws all bad values together.
@@ -71,6 +76,7 @@ package struct EventIngestSettings: Sendable {
             }
             return value
         }
+        let http = Self.http(&reader)
         try reader.finish()
         self.init(
             bind: bind,
@@ -81,7 +87,8 @@ package struct EventIngestSettings: Sendable {
             storePath: path ?? "",
             store: EventStoreLimits(openEvents: open, retentionSeconds: Int64(days) * 86_400),
             pipeline: PipelineLimits(handedOut: handed),
-            unknownRules: unknownRules
+            unknownRules: unknownRules,
+            http: http
         )
     }
 

@@ -33,7 +33,11 @@ extension EventIngestRoutes {
         let person =
             peer.principal == BusPeer.local.principal
             ? change.by : "\(change.by) (\(peer.principal))"
-        let answer = try await stored { try await store.change(change, by: person) }
+        let answer = try await stored {
+            let answer = try await store.change(change, by: person)
+            keys.replace(try await store.integrators())
+            return answer
+        }
         context.log.info(
             "policy changed",
             [

@@ -10,6 +10,7 @@ package struct EventIngestRoutes: Sendable {
     let metrics: EventMetrics
     let wakes: PipelineWakes
     let rulings: PolicyRulings
+    let keys: IntegratorKeys
     let context: ProcessContext
 
     package init(
@@ -18,6 +19,7 @@ package struct EventIngestRoutes: Sendable {
         metrics: EventMetrics,
         wakes: PipelineWakes,
         rulings: PolicyRulings = PolicyRulings(),
+        keys: IntegratorKeys = IntegratorKeys(),
         context: ProcessContext
     ) {
         self.store = store
@@ -25,6 +27,7 @@ package struct EventIngestRoutes: Sendable {
         self.metrics = metrics
         self.wakes = wakes
         self.rulings = rulings
+        self.keys = keys
         self.context = context
     }
 

@@ -30,23 +30,39 @@ package struct EventPublishing: Sendable {
         self.wakes = wakes
     }
 
-    /// One answer for each event, in their order; valid ones are committed together.
+    /// Answers a publish on the bus.
     package func publish(
         _ request: EventPublish,
         from peer: BusPeer,
         traceparent: String? = nil
     ) async throws(Reject) -> EventPublishAnswer {
+        let isLocal = peer.principal == BusPeer.local.principal
+        return try await publish(
+            request.events.map { .success($0) },
+            as: isLocal ? .trusted : .principal(peer.principal),
+            traceparent: traceparent
+        ) { peer.may(publish: $0) }
+    }
+
+    /// One answer for each event, in their order; valid ones are committed together.
+    package func publish(
+        _ events: [Result<JSONValue, ContractViolation>],
+        as publisher: Publisher,
+        traceparent: String? = nil,
+        mayUse: (String) -> Bool = { _ in true }
+    ) async throws(Reject) -> EventPublishAnswer {
         let trace = traceparent.flatMap { TraceParent.isWellFormed($0) ? $0 : nil }
         var results: [EventPublishAnswer.Result?] = []
         var candidates: [EventCandidate] = []
-        for value in request.events {
+        for event in events {
             do throws(ContractViolation) {
                 var candidate = try EventCandidate(
-                    value,
+                    try event.get(),
                     identity: identity,
                     decodeJSON: Self.decodeJSON
                 )
-                try check(candidate, may: peer)
+                candidate.publisher = publisher
+                try check(candidate, mayUse)
                 candidate.traceparent = candidate.traceparent ?? trace
                 candidates.append(candidate)
                 results.append(nil)
@@ -81,6 +97,7 @@ package struct EventPublishing: Sendable {
         }
         var isAnyOpen = false
         for admission in admissions {
+            if admission == .notPermitted { metrics.refused() }
             guard case .record(let record) = admission else { continue }
             metrics.recorded(record.verdict)
             if record.verdict == .admitted { isAnyOpen = true }
@@ -91,17 +108,14 @@ package struct EventPublishing: Sendable {
 
     private func check(
         _ candidate: EventCandidate,
-        may peer: BusPeer
+        _ mayUse: (String) -> Bool
     ) throws(ContractViolation) {
-        guard peer.may(publish: candidate.source) else {
+        guard mayUse(candidate.source) else {
             metrics.refused()
-            throw ContractViolation(
-                "/source",
-                "is not one this principal may publish; have the operator allow it"
-            )
+            throw ContractViolation("/source", Admission.notPermittedReason)
         }
-        guard candidate.notification.category == .test else { return }
-        guard [BusPeer.local.principal, Self.testPrincipal].contains(peer.principal) else {
+        guard case .test = candidate.happening else { return }
+        guard [.trusted, .principal(Self.testPrincipal)].contains(candidate.publisher) else {
             metrics.refused()
             throw ContractViolation(
                 "/type",

@@ -65,6 +65,7 @@ enum EventSchema {
             ]
         ),
         PolicySchema.migration,
+        PolicySchema.publishers,
     ]
 
     /// How ``Handoff/Phase`` is written; below 10 an event is open.

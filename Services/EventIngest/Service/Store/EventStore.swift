@@ -48,6 +48,9 @@ package protocol EventStore: Sendable {
     /// The policy items of a kind, by id.
     func policy(_ query: PolicyQuery) async throws -> PolicyQueryAnswer
 
+    /// Every integrator in force.
+    func integrators() async throws -> IntegratorsInForce
+
     /// The changes of the policy, newest first.
     func audit(_ query: AuditQuery) async throws -> AuditQueryAnswer
 
@@ -65,6 +68,18 @@ package struct EventStoreLimits: Hashable, Sendable {
     package init(openEvents: Int = 10_000, retentionSeconds: Int64 = 7 * 86_400) {
         self.openEvents = openEvents
         self.retentionSeconds = retentionSeconds
+    }
+}
+
+/// The integrators at one state of the policy.
+package struct IntegratorsInForce: Hashable, Sendable {
+    /// Grows with every change of the policy.
+    package var state: Int64
+    package var integrators: [Integrator]
+
+    package init(state: Int64, integrators: [Integrator]) {
+        self.state = state
+        self.integrators = integrators
     }
 }
 

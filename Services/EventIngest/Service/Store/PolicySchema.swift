@@ -5,6 +5,16 @@ enum PolicySchema {
     /// `policy` holds the items in force, `audit` every change of them. In `events`, `cycle` is the
     /// first notification of the alert cycle a trigger belongs to, and `admitted` is 1 when it was
     /// to notify somebody.
+    static let publishers = Migration(
+        number: 3,
+        name: "eventingest_3_publishers",
+        statements: [
+            // Who published it and as what, for events that a revocation may still cancel.
+            "ALTER TABLE events ADD COLUMN publisher TEXT",
+            "ALTER TABLE events ADD COLUMN type TEXT",
+        ]
+    )
+
     static let migration = Migration(
         number: 2,
         name: "eventingest_2_policy",

@@ -98,8 +98,8 @@ extension SQLiteEventStore {
             """
             INSERT INTO events (event_id, source, id, category, occurred_at_ms, created_at,
                 expires_at, state, reason, after_event, holds, traceparent, payload, cycle,
-                admitted)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+                admitted, publisher, type)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
             """,
             [
                 .blob(notification.eventID.bytes), .text(candidate.source), .text(candidate.id),
@@ -112,6 +112,7 @@ extension SQLiteEventStore {
                 .text(orNull: isOpen ? candidate.traceparent : nil),
                 .blob(orNull: isOpen ? try EventPayload(notification).encoded() : nil),
                 .blob(orNull: notification.cycle?.bytes), .bool(isOpen),
+                .text(orNull: candidate.publisher.name), .text(candidate.type),
             ]
         )
     }

@@ -66,6 +66,19 @@ extension SQLiteEventStore {
         }
     }
 
+    package func integrators() async throws -> IntegratorsInForce {
+        try await database.read { connection in
+            let items = try connection.query(
+                "SELECT body FROM policy WHERE kind = $1",
+                [.text(PolicyKind.integrator.rawValue)]
+            ) { row in try Self.decode(row.blob(0)).integrator }
+            return IntegratorsInForce(
+                state: try PolicyCache.state(connection),
+                integrators: items.compactMap(\.self)
+            )
+        }
+    }
+
     package func audit(_ query: AuditQuery) async throws -> AuditQueryAnswer {
         try await database.read { connection in
             let rows = try connection.query(
@@ -159,10 +172,14 @@ final class PolicyCache: Sendable {
 
     func forget() { state.withLock { $0 = nil } }
 
+    /// The number of the last change.
+    static func state(_ connection: SQLiteConnection) throws -> Int64 {
+        try connection.first("SELECT max(number) FROM audit") { $0.intOrNil(0) ?? 0 } ?? 0
+    }
+
     /// The policy that is in force in the transaction of `connection`.
     func policy(_ connection: SQLiteConnection) throws -> Policy {
-        let number = try connection.first("SELECT max(number) FROM audit") { $0.intOrNil(0) ?? 0 }
-        let current = number ?? 0
+        let current = try Self.state(connection)
         if let known = state.withLock({ $0 }), known.number == current { return known.policy }
         let items = try connection.query("SELECT body FROM policy ORDER BY kind, id") { row in
             try SQLiteEventStore.decode(row.blob(0))
