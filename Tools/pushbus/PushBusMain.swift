@@ -15,7 +15,7 @@ enum PushBusProgram {
     static let commands = CommandSet(
         program: "pushbus",
         summary: "Runs and looks after a PushBus: events in, encrypted notifications out.",
-        commands: [
+        commands: RuleCommand.all + MaintenanceCommand.all + IntegratorCommand.all + [
             UpCommand.command,
             DemoCommand.command,
             UserAddCommand.command,
@@ -23,6 +23,7 @@ enum PushBusProgram {
             PublishCommand.command,
             StatusCommand.command,
             ReceiptsCommand.command,
+            AuditCommand.command,
             KeysCommand.make,
             KeysCommand.show,
             EnvelopeCommand.seal,
