@@ -151,6 +151,7 @@ let package = Package(
                     "Topology", "Storage", "PushBusCrypto",
                 ]
             ),
+            executable("fuzz-bus-bodies", "Tests/Fuzz/BusBodies", ["Bus", "Contracts"]),
             module("TestKit", "Tests/Support/TestKit", ["Contracts", "Loop", "ServiceKit"]),
         ],
         tests("Contracts", ["Contracts", "Bus"]),
