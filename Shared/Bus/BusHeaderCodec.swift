@@ -20,7 +20,7 @@ package enum BusHeaderCodec {
     /// Longest type, id and trace context in bytes.
     static let maximumFieldBytes = 128
 
-    /// The header frame, with the fields in the order of design §3.
+    /// The header frame, with the fields in a fixed order.
     package static func write(_ header: BusHeader) -> [UInt8] {
         var frame: [UInt8] = []
         frame.reserveCapacity(192)

@@ -3,8 +3,8 @@ import Contracts
 /// What `pushbus envelope seal` and `open` read on standard input, so that any other implementation
 /// can be compared with this one.
 ///
-/// Members: `key` (hex, 32 bytes), `key_id`, and for sealing `content` with the members of contracts
-/// §2.2 and an optional `nonce` (hex, for comparisons only); for opening `envelope`, and optionally
+/// Members: `key` (hex, 32 bytes), `key_id`, and for sealing `content` with the members of the
+/// plaintext and an optional `nonce` (hex, for comparisons only); for opening `envelope`, and optionally
 /// `content` with the three identifiers of the expected recipient.
 package struct EnvelopeDescription: Sendable {
     private let json: StrictJSON
@@ -79,7 +79,7 @@ package struct EnvelopeDescription: Sendable {
 }
 
 extension Envelope {
-    /// Compact JSON in the order of contracts §1.1.
+    /// Compact JSON in the order of the envelope.
     package var json: [UInt8] {
         var writer = CompactJSON(reservingBytes: 3000)
         write(into: &writer)
@@ -99,7 +99,7 @@ extension Envelope {
         }
     }
 
-    /// Reads the object of contracts §1.1; form only, see ``checkBounds(at:)`` for sizes.
+    /// Reads the object of an envelope; form only, see ``checkBounds(at:)`` for sizes.
     package init(reading json: StrictJSON) throws(ContractViolation) {
         guard let version = Int(exactly: try json.requiredInteger("version")) else {
             throw ContractViolation("/version", "must be an integer")

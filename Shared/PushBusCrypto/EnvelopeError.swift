@@ -12,7 +12,7 @@ package enum EnvelopeError: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed(ContractViolation)
     /// Something was changed, or the key is wrong.
     case authenticationFailed
-    /// What was opened is not a plaintext of contracts §2.2.
+    /// What was opened is not a plaintext of envelope v1.
     case malformedPlaintext(ContractViolation)
     /// The plaintext would exceed 2048 bytes even with both title parts cut away.
     case plaintextTooLarge(bytes: Int)

@@ -2,7 +2,7 @@ import Contracts
 
 extension EnvelopeIdentity {
     /// The envelope's `identity`: lowercase hex SHA-256 of the compact JSON array of the three
-    /// strings, with `/` written as it is (contracts §2.1).
+    /// strings, with `/` written as it is.
     package var digest: String {
         var json = CompactJSON(reservingBytes: 128)
         json.array {

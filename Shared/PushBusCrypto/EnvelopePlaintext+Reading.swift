@@ -1,7 +1,7 @@
 import Contracts
 
 extension EnvelopePlaintext {
-    /// Reads the JSON of contracts §2.2 in any key order; unknown keys are ignored, so that a later
+    /// Reads the JSON of the plaintext in any key order; unknown keys are ignored, so that a later
     /// sender may add optional ones.
     package init(decoding bytes: [UInt8]) throws(ContractViolation) {
         guard bytes.count <= Envelope.plaintextLimit else {
@@ -16,7 +16,7 @@ extension EnvelopePlaintext {
         try self.init(reading: json)
     }
 
-    /// Takes the members of contracts §2.2 from an object that was already parsed.
+    /// Takes the members of the plaintext from an object that was already parsed.
     package init(reading json: StrictJSON) throws(ContractViolation) {
         guard json.members != nil else { throw ContractViolation("", "must be an object") }
         guard let eventID = EventID(try json.requiredText("event_id")) else {
@@ -44,7 +44,7 @@ extension EnvelopeIdentity {
 }
 
 extension NotificationContent {
-    /// Takes `kind` and its optional part (contracts §2.2).
+    /// Takes `kind` and its optional part.
     fileprivate init(reading json: StrictJSON) throws(ContractViolation) {
         guard let category = Category(rawValue: try json.requiredText("kind")) else {
             throw ContractViolation("/kind", "is not a known kind")

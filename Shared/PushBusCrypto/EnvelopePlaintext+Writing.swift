@@ -1,7 +1,7 @@
 import Contracts
 
 extension EnvelopePlaintext {
-    /// The compact JSON of contracts §2.2 in its fixed key order, at most 2048 bytes.
+    /// The compact JSON of the plaintext in its fixed key order, at most 2048 bytes.
     ///
     /// The two title parts of an alert are cut at grapheme boundaries: to 120 Unicode scalars each,
     /// as the reference does, and further when the whole would not fit.
@@ -73,7 +73,7 @@ extension EnvelopePlaintext {
 
 /// Cuts a title without splitting what a reader sees as one character.
 package enum TitleCut {
-    /// Unicode scalars that the reference keeps of a title part (contracts §2.2).
+    /// Unicode scalars that the reference keeps of a title part.
     package static let scalarLimit = 120
 
     /// The longest prefix of whole graphemes with at most 120 scalars.

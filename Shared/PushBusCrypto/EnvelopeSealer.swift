@@ -1,6 +1,6 @@
 import Contracts
 
-/// Seals and opens envelope v1 (contracts §2).
+/// Seals and opens envelope v1.
 package enum EnvelopeSealer {
     /// The associated data: `ServerBee.Push.v1`, key id and identity joined by a vertical bar.
     package static func associatedData(keyID: KeyID, identity: String) -> [UInt8] {
@@ -40,8 +40,7 @@ package enum EnvelopeSealer {
 
     /// Checks and decrypts an envelope that must be for `recipient` and sealed with this key.
     ///
-    /// Expiry and repetition are the caller's to check: they are not part of the associated data
-    /// (contracts §2.3).
+    /// Expiry and repetition are the caller's to check: they are not part of the associated data.
     package static func open(
         _ envelope: Envelope,
         key: ContentKey,

@@ -16,7 +16,7 @@ package enum PushBusService: String, CaseIterable, Hashable, Sendable {
         "PUSHBUS_\(rawValue.uppercased())_"
     }
 
-    /// The services it sends requests to (design §5).
+    /// The services it sends requests to.
     package var peers: [PushBusService] {
         switch self {
         case .registration: [.eventIngest, .delivery]

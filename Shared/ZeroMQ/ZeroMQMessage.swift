@@ -10,7 +10,7 @@ package struct ZeroMQLimits: Sendable {
         self.bytes = bytes
     }
 
-    /// The bus's bounds: 4 frames, 1 MiB (design §3).
+    /// The bus's bounds: 4 frames, 1 MiB.
     package static let bus = ZeroMQLimits(frames: 4, bytes: 1_048_576)
 }
 

@@ -3,7 +3,7 @@ import Contracts
 import FoundationEssentials
 import Testing
 
-/// Golden bytes of released message types never change (design §3).
+/// Golden bytes of released message types never change.
 ///
 /// A new type gets its files with `PUSHBUS_RECORD_GOLDEN=1 swift test --filter Golden`, which never
 /// overwrites one.

@@ -2,7 +2,7 @@ import Contracts
 import PushBusCrypto
 import Testing
 
-/// The values of contracts §2.4.
+/// Fixed values of envelope v1.
 enum Vector {
     static let identity = EnvelopeIdentity(
         deploymentID: DeploymentID("https://serverbee.test"),

@@ -2,7 +2,7 @@ import Contracts
 import RegistrationCore
 import Testing
 
-/// Bindings, `since` numbers and revisions (design §5).
+/// Bindings, `since` numbers and revisions.
 @Suite
 struct InstallationRuleTests {
     private var counter = BindingCounter(10)

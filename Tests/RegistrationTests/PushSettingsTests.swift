@@ -2,7 +2,7 @@ import Contracts
 import TestKit
 import Testing
 
-/// Settings and registration over real HTTP, as contracts §3 says.
+/// Settings and registration over real HTTP.
 @Suite(.timeLimit(.minutes(2)))
 struct PushSettingsTests {
     @Test func followsTheContract() async throws {

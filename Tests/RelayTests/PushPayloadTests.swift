@@ -29,7 +29,7 @@ struct PushPayloadTests {
         )
     }
 
-    @Test("Sizes of contracts §1.4")
+    @Test("Sizes of the payload")
     func sizes() throws {
         let payload = PushPayload(.reference)
         #expect(payload.bytes(for: try envelope(ciphertextBytes: 2064))?.count == 3084)

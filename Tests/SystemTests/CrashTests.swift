@@ -4,7 +4,7 @@ import TestKit
 import Testing
 import Topology
 
-/// kill -9 of each service under load loses nothing (design §7.1-7.3).
+/// kill -9 of each service under load loses nothing.
 @Suite("Crashes", .serialized)
 struct CrashTests {
     @Test("each service may die under load", arguments: PushBusService.allCases)

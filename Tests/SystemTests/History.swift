@@ -20,7 +20,7 @@ struct Received: Decodable, Sendable {
 }
 
 /// Compares what was acknowledged with what became of it: acked publishes, event states, receipts
-/// and what the simulator received (design §7).
+/// and what the simulator received.
 struct History {
     let world: World
     let phones: [TestPhone]

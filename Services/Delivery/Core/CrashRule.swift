@@ -1,4 +1,4 @@
-/// How a row is claimed again after claims that ended without an outcome (design §9).
+/// How a row is claimed again after claims that ended without an outcome.
 package enum CrashRule: Hashable, Sendable {
     /// In a batch with others.
     case together

@@ -1,7 +1,7 @@
 import Contracts
 
 /// Running totals of provider verdicts since the process started, for Registration's mass-failure
-/// guard (design §5.7).
+/// guard.
 package struct ProviderTotals: Hashable, Sendable {
     package private(set) var byEnvironment: [String: RegistrationCleanup.Totals] = [:]
 

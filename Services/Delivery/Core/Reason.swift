@@ -37,7 +37,7 @@ package enum Reason {
     package static let paused = "Paused"
     /// The envelope in the store could not be read.
     package static let unreadable = "Unreadable"
-    /// The relay has no credentials (contracts §1.2); treated as a pause whatever the outcome.
+    /// The relay has no credentials; treated as a pause whatever the outcome.
     package static let relayNotConfigured = "RelayNotConfigured"
     /// The relay refused the shape of a message that our own check had passed.
     package static let invalidRequest = "InvalidRequest"

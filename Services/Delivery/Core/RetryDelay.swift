@@ -1,4 +1,4 @@
-/// How long a row waits before its next attempt: doubling with full jitter (design §9).
+/// How long a row waits before its next attempt: doubling with full jitter.
 package struct RetryDelay: Hashable, Sendable {
     package let baseMilliseconds: Int64
     package let capMilliseconds: Int64

@@ -21,7 +21,7 @@ package struct StoredRow: Hashable, Sendable {
     }
 }
 
-/// What an outcome does to a stored row (design §5.6).
+/// What an outcome does to a stored row.
 package enum RowTransition: Hashable, Sendable {
     /// The row ends; its ciphertext goes in the same transaction.
     case end(ReceiptState, reason: String?, attempts: Int64)

@@ -15,7 +15,7 @@ package enum Admission: Hashable, Sendable {
     case hold(milliseconds: Int64)
 }
 
-/// Pauses of relay, provider and topic: one probe at a time, then a ramp (design §9).
+/// Pauses of relay, provider and topic: one probe at a time, then a ramp.
 ///
 /// Instants are milliseconds of a clock that only moves forward.
 package struct ScopePauses: Sendable {

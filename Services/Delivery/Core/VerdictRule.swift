@@ -20,7 +20,7 @@ package struct VerdictDecision: Hashable, Sendable {
     package init(_ step: Step) { self.step = step }
 }
 
-/// Turns verdicts into changes (design §9); pure, so that its table can be tested as one.
+/// Turns verdicts into changes; pure, so that its table can be tested as one.
 package struct VerdictRule: Sendable {
     package var verdict: RelayVerdicts.Verdict
     package var environment: APNsEnvironment

@@ -17,8 +17,7 @@ package struct AlertCycle: Hashable, Sendable {
         startedAt = data.startedAt
     }
 
-    /// `v1.` and the padded base64 of the JSON array of the four, slashes unescaped
-    /// (contracts §2.2).
+    /// `v1.` and the padded base64 of the JSON array of the four, slashes unescaped.
     package func key() throws(ContractViolation) -> String {
         let parts: [JSONValue] = [
             .string(ruleID), .string(serverID), .string(sourceAddress), .string(startedAt),

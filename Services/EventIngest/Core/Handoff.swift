@@ -1,6 +1,6 @@
 import Contracts
 
-/// The way of one admitted event to the end of its fan-out (design §5.2 and §5.3).
+/// The way of one admitted event to the end of its fan-out.
 ///
 /// ```
 /// waiting for its watermark ─▶ due ─▶ handed until a deadline ─▶ fanned out

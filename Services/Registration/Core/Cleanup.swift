@@ -1,6 +1,6 @@
 import Contracts
 
-/// What a verdict of the provider does to a registration (design §5.7, §9).
+/// What a verdict of the provider does to a registration.
 package enum Cleanup: Hashable, Sendable {
     /// It is about a registration that no longer is.
     case stale
@@ -26,7 +26,7 @@ package enum Cleanup: Hashable, Sendable {
 }
 
 /// Holds clean-up back while suspiciously many devices seem to fail at once, because then the fault
-/// is more likely ours: a wrong topic, key or environment (design §9).
+/// is more likely ours: a wrong topic, key or environment.
 package enum MassFailureGuard {
     /// How far back verdicts count, in milliseconds.
     package static let windowMilliseconds: Int64 = 600_000

@@ -39,7 +39,7 @@ package struct EncryptedRegistration: Sendable {
     }
 }
 
-/// The rule for the URL that names a deployment (contracts §3).
+/// The rule for the URL that names a deployment.
 package enum DeploymentURL {
     /// Whether the text is an https URL of at most 512 characters, or an http URL of 127.0.0.1 with
     /// an explicit port; without user, query and fragment.

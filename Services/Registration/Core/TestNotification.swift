@@ -115,7 +115,7 @@ package struct TestOutcome: Hashable, Sendable {
         }
     }
 
-    /// The reason of a row that has none of its own (contracts §1.2 and §4.1).
+    /// The reason of a row that has none of its own.
     private static func word(for state: ReceiptState) -> String {
         switch state {
         case .accepted: "Accepted"

@@ -1,5 +1,5 @@
 /// Counts per key in fixed windows, in bounded memory: when full of live keys a new key is refused
-/// and none is evicted (contracts §1.4).
+/// and none is evicted.
 package struct FixedWindow<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var start: Int64

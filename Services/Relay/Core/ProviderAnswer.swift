@@ -16,7 +16,7 @@ package struct ProviderAnswer: Hashable, Sendable {
         case unusable
     }
 
-    /// Bytes of an answer's body that are looked at (contracts §1.4).
+    /// Bytes of an answer's body that are looked at.
     package static let bodyLimit = 4096
 
     package init(status: Int, body: Body, retryAfterMilliseconds: Int64? = nil) {

@@ -1,7 +1,7 @@
 import Contracts
 
 /// One documented answer of APNs and what it means here: the table of the whole classification
-/// (Apple's page "Handling notification responses from APNs"; design §9 where sources disagree).
+/// (Apple's page "Handling notification responses from APNs").
 package struct ProviderRule: Hashable, Sendable {
     /// The status Apple documents with the reason.
     package let status: Int

@@ -1,6 +1,6 @@
 import Contracts
 
-/// Writes the JSON that goes to APNs: the visible fallback and the envelope (contracts §1.5).
+/// Writes the JSON that goes to APNs: the visible fallback and the envelope.
 ///
 /// No category, action, interruption level, thread or badge: nothing that depends on the content.
 package struct PushPayload: Sendable {
@@ -48,7 +48,7 @@ package struct PushPayload: Sendable {
 /// Identifiers of one push at APNs.
 package enum PushIdentity {
     /// `apns-id`: a UUID from SHA-256 over event id and device token, the same in every retry and
-    /// different for every phone (design §9).
+    /// different for every phone.
     package static func apnsID(
         eventID: EventID,
         deviceToken: DeviceToken,

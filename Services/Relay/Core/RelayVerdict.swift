@@ -5,7 +5,7 @@ package struct RelayVerdict: Hashable, Sendable {
     package var outcome: Outcome
     /// The provider's own word if it gave one, else a word of the relay contract.
     package var reason: String
-    /// The word that `POST /v1/send` answers (contracts §1.2).
+    /// The word that `POST /v1/send` answers.
     package var publicReason: String
     /// `device_invalid` of `POST /v1/send`.
     package var isDeviceInvalid: Bool
@@ -79,7 +79,7 @@ extension RelayVerdict {
         exposure: .none
     )
 
-    /// Credentials are missing or unusable; the operator must act (design §9).
+    /// Credentials are missing or unusable; the operator must act.
     package static let notConfigured = RelayVerdict(
         .retryable,
         reason: "RelayNotConfigured",

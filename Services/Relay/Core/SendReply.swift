@@ -1,6 +1,6 @@
 import Contracts
 
-/// One reply of `POST /v1/send` (contracts §1.2, as overruled by design §9).
+/// One reply of `POST /v1/send`.
 package struct SendReply: Hashable, Sendable {
     package var status: Int
     package var outcome: Outcome

@@ -1,6 +1,6 @@
 import Contracts
 
-/// The body of `POST /v1/send`, checked as contracts §1.1 demands.
+/// The body of `POST /v1/send`, checked member by member.
 package enum SendRequest {
     /// Bytes that a request body may have.
     package static let bodyLimit = 8192

@@ -1,6 +1,6 @@
 import Contracts
 
-/// When a provider token may be signed, used and given up (design §9, Apple's page "Establishing a
+/// When a provider token may be signed, used and given up (Apple's page "Establishing a
 /// token-based connection to APNs"). One value per environment and process; time is passed in.
 package struct TokenPolicy: Hashable, Sendable {
     /// At most one new token in this time; Apple's bound is 20 minutes.

@@ -126,7 +126,7 @@ extension APNsPool {
         }
     }
 
-    /// One retry on a fresh connection (design §9); not again when that connection fails at once.
+    /// One retry on a fresh connection; not again when that connection fails at once.
     private func serverFailed(_ flight: InFlight, _ verdict: RelayVerdict) {
         var job = flight.job
         let entry = flight.entry

@@ -3,7 +3,7 @@ import PushBusCrypto
 
 /// Reads the signing key's file; a missing or odd one is a reason, not the end of the process.
 enum KeyFile {
-    /// Bytes that a key file may have (contracts §1.6).
+    /// Bytes that a key file may have.
     static let maximumBytes = 4096
 
     /// The contents; the error says what to do and never holds any of them.

@@ -205,7 +205,7 @@ package struct RelaySettings: Sendable {
                 in: .milliseconds(500)...(.seconds(15)),
                 help: "time from taking a message to its verdict"
             ),
-            // Missing or wrong credentials do not stop the process (design §8), so nothing is
+            // Missing or wrong credentials do not stop the process, so nothing is
             // checked here.
             teamID: reader.string("APNS_TEAM_ID", default: "", help: "team id at Apple"),
             keyID: reader.string("APNS_KEY_ID", default: "", help: "id of the signing key"),

@@ -3,7 +3,7 @@ import HTTPServer
 import RelayCore
 import ServiceKit
 
-/// `POST /v1/send`: public and without credential, with the order of checks of contracts §1.3.
+/// `POST /v1/send`: public and without credential, with its checks in a fixed order.
 package struct SendEndpoint: HTTPHandler {
     private let relay: Relay
     private let limits: SendLimits

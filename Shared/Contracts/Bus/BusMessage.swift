@@ -1,7 +1,7 @@
 /// A message with a name that carries its version, such as `delivery.enqueue.v1`.
 ///
 /// `Schemas/<type>.json` describes its JSON form. Adding an optional field keeps the type; any other
-/// change is a new type (design §3).
+/// change is a new type.
 package protocol BusMessage: Codable, Sendable {
     static var type: String { get }
 
@@ -24,7 +24,7 @@ package protocol PackedMessage: BusMessage {
     init(packed value: some PackedValue) throws(ContractViolation)
 }
 
-/// Bounds that every peer of the bus keeps (design §3).
+/// Bounds that every peer of the bus keeps.
 package enum BusLimits {
     /// Frames of a message, not counting an empty delimiter.
     package static let frames = 4

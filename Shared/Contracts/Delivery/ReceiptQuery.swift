@@ -1,4 +1,4 @@
-/// The states of an outbox row (design §5).
+/// The states of an outbox row.
 package enum ReceiptState: String, Codable, CaseIterable, Sendable {
     /// Before the first attempt.
     case pending

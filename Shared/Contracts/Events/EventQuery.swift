@@ -26,7 +26,7 @@ package struct EventQuery: BusRequest, Hashable {
     }
 }
 
-/// The states of an event that people see (design §5).
+/// The states of an event that people see.
 package enum EventState: String, Codable, CaseIterable, Sendable {
     /// Committed, and not yet fanned out completely.
     case admitted

@@ -1,7 +1,7 @@
 /// `fanout.progress.v1`: the contiguous prefix of the audience whose rows Delivery has committed.
 ///
 /// EventIngest commits it only if `from` is its stored cursor, so a late or repeated report of one
-/// Fanout cannot move another's work (design §5.3).
+/// Fanout cannot move another's work.
 package struct FanoutProgress: BusRequest, Hashable {
     package typealias Answer = FanoutProgressAnswer
     package static let type = "fanout.progress.v1"

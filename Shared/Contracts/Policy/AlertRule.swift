@@ -20,7 +20,7 @@ package struct AlertRule: Codable, Hashable, Sendable {
         case always
     }
 
-    /// Shortest distance between repeats, in seconds (contracts §5.1).
+    /// Shortest distance between repeats, in seconds.
     package static let shortestRepeatSeconds: Int64 = 300
 
     package init(

@@ -72,7 +72,7 @@ package struct SecurityRule: Codable, Hashable, Sendable {
     }
 }
 
-/// The rule types, by the detections they are about (contracts §5.2).
+/// The rule types, by the detections they are about.
 package enum SecurityRuleType: String, Codable, CaseIterable, Sendable {
     case newAddressLogin = "ssh_new_ip_login"
     case bruteForce = "ssh_brute_force_detected"

@@ -1,7 +1,7 @@
 /// `eligibility.check.v1`: may these installations still receive, and where are they now?
 ///
 /// Asked before every send. The answer is valid for ``EligibilityCheckAnswer/validity`` from the
-/// moment the question was sent; no answer means wait, never send (design §5.4).
+/// moment the question was sent; no answer means wait, never send.
 package struct EligibilityCheck: BusRequest, PackedMessage, Hashable {
     package typealias Answer = EligibilityCheckAnswer
     package static let type = "eligibility.check.v1"

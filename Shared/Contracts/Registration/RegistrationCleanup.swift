@@ -1,7 +1,7 @@
 /// `registration.cleanup.v1`: what the provider said about tokens, for Registration to act on.
 ///
 /// Kept with its row by Delivery until acknowledged. Registration applies an item only if binding
-/// and token are still those that were sent (design §5.7).
+/// and token are still those that were sent.
 package struct RegistrationCleanup: BusRequest, Hashable {
     package typealias Answer = RegistrationCleanupAnswer
     package static let type = "registration.cleanup.v1"
@@ -94,7 +94,7 @@ package struct RegistrationCleanup: BusRequest, Hashable {
     }
 }
 
-/// What a device verdict means for the registration (design §9).
+/// What a device verdict means for the registration.
 package enum CleanupKind: String, Codable, CaseIterable, Sendable {
     /// The token is finished (410).
     case dead

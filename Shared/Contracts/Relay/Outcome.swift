@@ -1,4 +1,4 @@
-/// What became of one attempt, as the reference contract names it (contracts §1.2).
+/// What became of one attempt.
 package enum Outcome: String, Codable, Hashable, CaseIterable, Sendable {
     case accepted
     case retryable
@@ -6,7 +6,7 @@ package enum Outcome: String, Codable, Hashable, CaseIterable, Sendable {
     case expired
 }
 
-/// What a verdict is about, and so what else must wait or stop (apns §2).
+/// What a verdict is about, and so what else must wait or stop.
 package enum VerdictScope: String, Codable, Hashable, CaseIterable, Sendable {
     case message
     case device

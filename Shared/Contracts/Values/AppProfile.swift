@@ -11,7 +11,7 @@ package struct AppProfile: Hashable, Sendable {
     package let fallbackTitle: String
     package let fallbackBody: String
 
-    /// The profile of the reference system (contracts §1.5).
+    /// The profile of the reference system.
     package static let reference = AppProfile(
         uncheckedLabel: "ServerBee",
         payloadKey: "serverbee_envelope",

@@ -2,7 +2,7 @@
 package struct DeviceToken: Hashable, Sendable {
     package let hex: String
 
-    /// Takes 2 to 1024 lowercase hex characters of even number (contracts §1.1). Apple advises not
+    /// Takes 2 to 1024 lowercase hex characters of even number. Apple advises not
     /// to assume a length.
     package init?(_ hex: String) {
         let bytes = hex.utf8

@@ -1,4 +1,4 @@
-/// Envelope v1 as it stands in a relay request and in the APNs payload (contracts §1.1, §2).
+/// Envelope v1 as it stands in a relay request and in the APNs payload.
 package struct Envelope: Codable, Hashable, Sendable {
     /// Always 1 in a valid envelope; kept as a number so that another version can be refused by name.
     package var version: Int

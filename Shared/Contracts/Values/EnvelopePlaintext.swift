@@ -1,4 +1,4 @@
-/// Everything that is sealed for one installation (contracts §2.2), before it is written as bytes.
+/// Everything that is sealed for one installation, before it is written as bytes.
 package struct EnvelopePlaintext: Hashable, Sendable {
     package var identity: EnvelopeIdentity
     package var eventID: EventID

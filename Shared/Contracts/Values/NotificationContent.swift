@@ -24,7 +24,7 @@ package struct AlertContent: Codable, Hashable, Sendable {
         case resolved
     }
 
-    /// Names rule, server, source address and start of one cycle (contracts §2.2).
+    /// Names rule, server, source address and start of one cycle.
     package var alertKey: String
     package var status: Status
     package var ruleName: String

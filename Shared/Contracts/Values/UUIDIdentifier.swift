@@ -6,7 +6,7 @@ package struct UUIDIdentifier<Tag>: Hashable, Comparable, Sendable, CustomString
 
     package init(_ uuid: UUID) { self.uuid = uuid }
 
-    /// Takes the canonical lowercase form and nothing else (contracts §1.1).
+    /// Takes the canonical lowercase form and nothing else.
     package init?(_ text: String) {
         var text = text
         guard let uuid = text.withUTF8(UUIDText.parse) else { return nil }

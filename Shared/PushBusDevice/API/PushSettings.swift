@@ -1,4 +1,4 @@
-/// What an installation is to receive (contracts §3).
+/// What an installation is to receive.
 package struct PushPreferences: Codable, Hashable, Sendable {
     /// The master switch; off also forgets token and key at the server.
     package var enabled: Bool
@@ -30,7 +30,7 @@ package struct PushPreferences: Codable, Hashable, Sendable {
     }
 }
 
-/// What the server has confirmed for this installation (contracts §3).
+/// What the server has confirmed for this installation.
 package struct PushSettings: Codable, Hashable, Sendable {
     /// Grows on every write; the next write names it.
     package var revision: Int64

@@ -1,4 +1,4 @@
-/// The address of a self-hosted server: https, or http for 127.0.0.1 with a port (contracts §3).
+/// The address of a self-hosted server: https, or http for 127.0.0.1 with a port.
 package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Without a slash at the end.
     package let text: String

@@ -1,7 +1,7 @@
 import Contracts
 
 /// The content keys of one login: the current one, and the one before it for thirty minutes, so
-/// that what APNs already holds can still be opened (design §6).
+/// that what APNs already holds can still be opened.
 package struct ContentKeyring: Codable, Hashable, Sendable {
     /// Seconds for which a replaced key still opens envelopes: the life of an event.
     package static let overlapSeconds: Int64 = 1800

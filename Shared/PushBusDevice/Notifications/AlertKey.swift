@@ -1,7 +1,7 @@
 import Contracts
 import FoundationEssentials
 
-/// What an alert key names: one cycle of one rule on one server (contracts §2.2).
+/// What an alert key names: one cycle of one rule on one server.
 package struct AlertKey: Codable, Hashable, Sendable {
     package var rule: String
     package var server: String

@@ -17,7 +17,7 @@ GOLDEN = ROOT / "Tests/ContractsTests/Golden"
 TYPES = sorted(p.name.removesuffix(".json") for p in GOLDEN.glob("*.json"))
 PACKED = sorted(p.name.removesuffix(".msgpack") for p in GOLDEN.glob("*.msgpack"))
 
-# The words that draft-07 and 2020-12 read alike (design: common subset of both).
+# The words that draft-07 and 2020-12 read alike (the common subset of both).
 COMMON = {
     "$schema", "title", "description", "type", "properties", "required", "items", "enum", "const",
     "pattern", "minimum", "maximum", "minLength", "maxLength", "maxItems", "oneOf",

@@ -179,7 +179,7 @@ struct SendRound: Sendable {
     }
 
     private func message(_ candidates: [Candidate]) -> RelaySend {
-        // Clocks of hosts differ: nothing on the wire lies further ahead than this (design §9).
+        // Clocks of hosts differ: nothing on the wire lies further ahead than this.
         let latest = time.wall.second.adding(seconds: 1740)
         return RelaySend(
             messages: candidates.map {
