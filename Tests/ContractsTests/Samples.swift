@@ -14,7 +14,7 @@ enum Samples {
     )
 
     static let messages: [any BusMessage] =
-        bus + policy + fanout + delivery + registration + relay
+        bus + policy + fanout + delivery + registration + users + relay
 
     static let bus: [any BusMessage] = [
         Ack(),
@@ -207,6 +207,29 @@ enum Samples {
             serverURL: "http://127.0.0.1:8080",
             expiresAt: UnixSeconds(2_000_000_300)
         ),
+    ]
+
+    static let users: [any BusMessage] = [
+        UserList(after: "alice", limit: 10),
+        UserListAnswer(
+            users: [
+                .init(
+                    userID: UserID("u-1"),
+                    username: "bob",
+                    role: .member,
+                    createdAt: UnixSeconds(2_000_000_000),
+                    devices: 2,
+                    totp: true
+                )
+            ],
+            more: true
+        ),
+        UserRoleChange(username: "alice", role: .member),
+        UserRoleChangeAnswer(userID: UserID("u-1"), previous: .admin),
+        UserPasswordChange(username: "alice", password: Password("correct horse")),
+        UserPasswordChangeAnswer(userID: UserID("u-1"), sessionsEnded: 3),
+        UserDelete(username: "alice"),
+        UserDeleteAnswer(userID: UserID("u-1"), sessionsEnded: 3),
     ]
 
     static let relay: [any BusMessage] = [

@@ -14,17 +14,8 @@ package struct UserAdd: BusRequest {
     }
 
     package func checkBounds() throws(ContractViolation) {
-        try ContractViolation.check(
-            (1...128).contains(username.utf8.count)
-                && username.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f },
-            "/username",
-            "must be 1 to 128 bytes without spaces and control characters"
-        )
-        try ContractViolation.check(
-            (8...1024).contains(password.text.utf8.count),
-            "/password",
-            "must be 8 to 1024 bytes"
-        )
+        try ContractViolation.check(username: username)
+        try ContractViolation.check(password: password)
     }
 }
 
