@@ -30,7 +30,7 @@ struct StoreConformanceTests {
         }
     }
 
-    private static let start = UnixSeconds(1_800_000_000)
+    static let start = UnixSeconds(1_800_000_000)
 
     @Test(arguments: Implementation.allCases)
     func keepsAccounts(_ implementation: Implementation) async throws {
@@ -86,8 +86,12 @@ struct StoreConformanceTests {
             _ = try await Self.signIn(store, "alice", tokens: 1)
             let code = Self.blob(9, 9)
             let end = Self.start.adding(seconds: 300)
-            #expect(try await !store.savePairingCode(code, for: "nobody", expiresAt: end))
-            #expect(try await store.savePairingCode(code, for: "alice", expiresAt: end))
+            #expect(
+                try await !store.savePairingCode(code, for: .username("nobody"), expiresAt: end)
+            )
+            #expect(
+                try await store.savePairingCode(code, for: .id(UserID("id-alice")), expiresAt: end)
+            )
             let late = Self.session("late", tokens: 2, at: end)
             #expect(try await store.openSession(late, by: .pairing(code)) == nil)
             let timely = Self.session("timely", tokens: 3, at: Self.start)
@@ -168,6 +172,8 @@ struct StoreConformanceTests {
             #expect(try await store.unsentTests(limit: 9, now: Self.start) == [test])
             let end = test.expiresAt
             #expect(try await store.unsentTests(limit: 9, now: end).isEmpty)
+            // Only the access token has expired.
+            #expect(try await store.purge(now: end) == 1)
             #expect(try await store.purge(now: end) == 0)
             #expect(try await store.purge(now: caller.session.expiresAt) == 2)
             #expect(try await store.test(event, of: caller) == nil)
@@ -201,70 +207,5 @@ struct StoreConformanceTests {
             await #expect(throws: RequestProblem.tooManyTests) { try await request(50) }
             try await request(0)
         }
-    }
-
-    // MARK: Help
-
-    private static func signIn(
-        _ store: any RegistrationStore,
-        _ user: String,
-        tokens: UInt8
-    ) async throws -> Caller {
-        let account = Account(id: UserID("id-\(user)"), username: user, role: .member)
-        _ = try await store.addAccount(account, passwordHash: "hash", now: start)
-        return try #require(
-            try await store.openSession(
-                session("phone-\(user)", tokens: tokens, at: start),
-                by: .password(account.id)
-            )
-        )
-    }
-
-    private static func register(
-        _ store: any RegistrationStore,
-        _ caller: Caller,
-        token: String
-    ) async throws {
-        _ = try await store.save(
-            SettingsUpdate(
-                expectedRevision: 0,
-                preferences: Preferences(enabled: true, alerts: true)
-            ),
-            by: caller,
-            now: start
-        )
-        var registration = InstallationRuleTests.registration()
-        registration.sessionID = caller.session.id
-        registration.token = InstallationRuleTests.token(token)
-        let view = try await store.register(
-            registration,
-            expectedRevision: 1,
-            by: caller,
-            now: start.start
-        )
-        #expect(view.registered)
-    }
-
-    private static func session(
-        _ installation: String,
-        tokens: UInt8,
-        at now: UnixSeconds
-    ) -> NewSession {
-        NewSession(
-            id: SessionID("session-\(tokens)"),
-            device: SignInDevice(installationID: InstallationID(installation), name: "Phone"),
-            tokens: self.tokens(tokens),
-            createdAt: now,
-            expiresAt: now.adding(seconds: 2_592_000),
-            accessExpiresAt: now.adding(seconds: 900)
-        )
-    }
-
-    private static func tokens(_ number: UInt8) -> TokenHashes {
-        TokenHashes(access: blob(number, 0), refresh: blob(number, 1))
-    }
-
-    private static func blob(_ first: UInt8, _ second: UInt8) -> Blob {
-        Blob([first, second])
     }
 }

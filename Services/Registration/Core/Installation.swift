@@ -157,6 +157,15 @@ extension Installation {
         revision += 1
     }
 
+    /// The owner's account is gone: nothing of it stays but the numbers that order things.
+    package mutating func ownerDeleted() {
+        userID = nil
+        registration = nil
+        preferences = Preferences()
+        since = [:]
+        revision += 1
+    }
+
     /// Another account begins with nothing of the one before.
     private mutating func handOver(to caller: Caller) {
         userID = caller.session.userID

@@ -16,6 +16,22 @@ struct RequestFields {
         try self.init(value, exactly: names, prefix: "")
     }
 
+    /// Reads a JSON object that has the members of one of the forms, and says which.
+    static func parse(
+        _ body: [UInt8],
+        asOneOf forms: [Set<String>]
+    ) throws(RequestProblem) -> (fields: Self, form: Int) {
+        let value: StrictJSON
+        do {
+            value = try StrictJSON(parsing: body, depth: 4)
+        } catch {
+            throw .invalid("The body is \(error).")
+        }
+        let names = Set((value.members ?? [:]).keys)
+        let form = forms.firstIndex(of: names) ?? 0
+        return (try Self(value, exactly: forms[form], prefix: ""), form)
+    }
+
     private init(
         _ value: StrictJSON,
         exactly names: Set<String>,

@@ -4,11 +4,14 @@ package struct RequestProblem: Error, Hashable, Sendable, CustomStringConvertibl
     package let code: String
     /// For people; never repeats a value of the request, which may be secret.
     package let message: String
+    /// Whole seconds after which a repeat makes sense; nil where time alone changes nothing.
+    package let retryAfter: Int64?
 
-    package init(_ status: Int, _ code: String, _ message: String) {
+    package init(_ status: Int, _ code: String, _ message: String, retryAfter: Int64? = nil) {
         self.status = status
         self.code = code
         self.message = message
+        self.retryAfter = retryAfter ?? (status == 503 ? 2 : nil)
     }
 
     package var description: String { "\(code): \(message)" }
@@ -69,6 +72,11 @@ package struct RequestProblem: Error, Hashable, Sendable, CustomStringConvertibl
         "not_registered",
         "This installation cannot receive now. Register its token first."
     )
+    package static let otherSession = Self(
+        409,
+        "other_session",
+        "expected_session_id is not the session of this access token."
+    )
     package static let gone = Self(
         410,
         "gone",
@@ -84,6 +92,16 @@ package struct RequestProblem: Error, Hashable, Sendable, CustomStringConvertibl
         "too_many_tests",
         "Too many tests of this installation are under way. Try again in half an hour."
     )
+    /// An account or a source tried too often.
+    package static func tooManyAttempts(milliseconds: Int64) -> Self {
+        Self(
+            429,
+            "too_many_attempts",
+            "Too many attempts. Try again later.",
+            retryAfter: max(1, (milliseconds + 999) / 1000)
+        )
+    }
+
     package static let busy = Self(503, "busy", "Too much at once. Try again shortly.")
     package static let storeUnavailable = Self(
         503,

@@ -92,6 +92,23 @@ package struct Account: Hashable, Sendable {
     }
 }
 
+/// An account as the operator sees it.
+package struct AccountSummary: Hashable, Sendable {
+    package let account: Account
+    package let createdAt: UnixSeconds
+    /// Live sessions.
+    package let devices: Int64
+    /// Whether sign-in asks for a one-time code.
+    package let totp: Bool
+
+    package init(account: Account, createdAt: UnixSeconds, devices: Int64, totp: Bool) {
+        self.account = account
+        self.createdAt = createdAt
+        self.devices = devices
+        self.totp = totp
+    }
+}
+
 extension Role {
     /// Security and tasks are for administrators, everything else is for everybody.
     package func permits(_ category: Category) -> Bool {

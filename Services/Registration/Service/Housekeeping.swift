@@ -6,7 +6,7 @@ import ServiceKit
 /// Forgets what has expired, once an hour and at the start.
 struct Housekeeping: Service {
     let name = "housekeeping"
-    let store: any AccountStore
+    let store: any SessionStore
     let time: any TimeSource
     let log: Log
 

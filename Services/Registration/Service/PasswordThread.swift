@@ -2,6 +2,7 @@ import Contracts
 import Loop
 import PushBusCrypto
 import RegistrationCore
+import ServiceKit
 
 /// Hashes and verifies passwords one at a time on a thread of its own: argon2id takes tens of
 /// milliseconds and megabytes by design. Beyond a short queue it refuses.
@@ -13,14 +14,20 @@ package final class PasswordThread: Sendable {
     private let cost: PasswordHash.Cost
     private let capacity: Int
     private let waiting = Locked(0)
+    private let checks: Counter
 
     package init(
         cost: PasswordHash.Cost = .frugal,
-        capacity: Int = 16
+        capacity: Int = 16,
+        metrics: Metrics = Metrics()
     ) throws(SystemCallError) {
         thread = try SerialThread(name: "password")
         self.cost = cost
         self.capacity = capacity
+        checks = metrics.counter(
+            "pushbus_registration_password_checks_total",
+            help: "Passwords that were hashed, of accounts that exist or not"
+        )
     }
 
     package func hash(_ password: Password) async throws -> String {
@@ -56,6 +63,7 @@ package final class PasswordThread: Sendable {
         }
         guard entered else { throw Full() }
         defer { waiting.withLock { $0 -= 1 } }
+        checks.add()
         return try await thread.run(body)
     }
 }

@@ -48,14 +48,8 @@ package enum RegistrationAssembly {
         _ vault: ContentKeyVault,
         _ passwordCost: PasswordHash.Cost
     ) throws -> ProcessMain.Assembly {
-        let passwords = try PasswordThread(cost: passwordCost)
-        let desk = SessionDesk(
-            store: store,
-            passwords: passwords,
-            lifetimes: settings.lifetimes,
-            time: context.time,
-            random: context.random
-        )
+        let passwords = try PasswordThread(cost: passwordCost, metrics: context.metrics)
+        let desk = desk(store, passwords, settings, context)
         let runtime = try BusRuntime(log: context.log)
         let ingest = try client("eventingest", settings.eventIngest, settings, context, runtime)
         let delivery = try client("delivery", settings.delivery, settings, context, runtime)
@@ -72,6 +66,7 @@ package enum RegistrationAssembly {
                 desk: desk,
                 vault: vault,
                 deployment: settings.deployment,
+                serverURL: { url(settings, context) },
                 receipts: DeliveryReceipts(client: delivery),
                 testCommitted: { publisher.wake() },
                 time: context.time,
@@ -109,6 +104,26 @@ package enum RegistrationAssembly {
             publisher,
             HTTPEndpoint(configuration: settings.http, handler: api, context: context),
         ])
+    }
+
+    private static func desk(
+        _ store: SQLiteRegistrationStore,
+        _ passwords: PasswordThread,
+        _ settings: RegistrationSettings,
+        _ context: ProcessContext
+    ) -> SessionDesk {
+        SessionDesk(
+            store: store,
+            gate: SignInGate(
+                time: context.time,
+                random: context.random,
+                metrics: context.metrics
+            ),
+            passwords: passwords,
+            lifetimes: settings.lifetimes,
+            time: context.time,
+            random: context.random
+        )
     }
 
     private static func client(

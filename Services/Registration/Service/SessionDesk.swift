@@ -19,20 +19,23 @@ package struct SessionDesk: Sendable {
         let hashes: TokenHashes
     }
 
-    private let store: any AccountStore
+    private let store: any AccountStore & AccountAdministration & SessionStore
+    private let gate: SignInGate
     private let passwords: PasswordThread
     private let lifetimes: SessionLifetimes
     private let time: any TimeSource
     private let random: RandomSource
 
     package init(
-        store: any AccountStore,
+        store: any AccountStore & AccountAdministration & SessionStore,
+        gate: SignInGate,
         passwords: PasswordThread,
         lifetimes: SessionLifetimes,
         time: any TimeSource,
         random: RandomSource
     ) {
         self.store = store
+        self.gate = gate
         self.passwords = passwords
         self.lifetimes = lifetimes
         self.time = time
@@ -42,26 +45,69 @@ package struct SessionDesk: Sendable {
     private var now: UnixSeconds { time.wall.second }
 
     /// Nil when account and password do not fit; both cases take equally long.
-    package func login(_ request: LoginRequest) async throws -> Grant? {
+    package func login(_ request: LoginRequest, from source: String) async throws -> Grant? {
+        let attempt = try gate.enter(.password, account: request.username, source: source)
         let known = try await store.account(named: request.username)
         let fits = try await passwords.verify(request.password, against: known?.passwordHash)
         guard fits, let known else { return nil }
-        return try await open(request.device, by: .password(known.account.id))
+        gate.succeeded(attempt)
+        let proof = SessionProof.password(known.account.id, hash: known.passwordHash)
+        return try await open(request.device, by: proof)
     }
 
-    package func pair(_ request: PairRequest) async throws -> Grant? {
-        try await open(request.device, by: .pairing(Self.hash(request.code.text)))
+    /// Nothing names the account of a code before it is spent, so the source alone is counted.
+    package func pair(_ request: PairRequest, from source: String) async throws -> Grant? {
+        let attempt = try gate.enter(.pair, source: source)
+        let grant = try await open(request.device, by: .pairing(Self.hash(request.code.text)))
+        if grant != nil { gate.succeeded(attempt) }
+        return grant
     }
 
-    package func refresh(_ request: RefreshRequest) async throws -> Grant? {
+    /// What is wrong counts against the source, what is right against the account.
+    package func refresh(_ request: RefreshRequest, from source: String) async throws -> Grant? {
+        let attempt = try gate.enter(.refresh, source: source)
+        let hash = Self.hash(request.token.text)
+        guard let owner = try await store.owner(refreshHash: hash, now: now) else { return nil }
+        _ = try gate.enter(.refresh, account: owner.text, source: nil)
         let tokens = makeTokens()
         let caller = try await store.refresh(
-            Self.hash(request.token.text),
+            hash,
             to: tokens.hashes,
             lifetimes: lifetimes,
             now: now
         )
-        return caller.map { grant($0, tokens) }
+        guard let caller else { return nil }
+        gate.succeeded(attempt)
+        return grant(caller, tokens)
+    }
+
+    /// A proof that can end the caller's session and do nothing else.
+    package func makeProof(_ request: Revocation.ProofRequest, _ caller: Caller) async throws
+        -> Password
+    {
+        try request.check(caller)
+        _ = try gate.enter(.issue, account: caller.session.userID.text, source: nil)
+        let proof = secret(bytes: 32)
+        try await store.saveProof(Self.hash(proof), of: caller, now: now)
+        return Password(proof)
+    }
+
+    package func revoke(_ request: Revocation.Request, from source: String) async throws
+        -> Revocation.Outcome
+    {
+        let attempt = try gate.enter(
+            .revoke,
+            account: request.sessionID.text,
+            source: source
+        )
+        let evidence =
+            switch request.evidence {
+            case .proof(let proof): Self.hash(proof.text)
+            case .refreshTokenHash(let hash): hash
+            }
+        let outcome = try await store.revoke(request.sessionID, evidence: evidence)
+        if outcome != .refused { gate.succeeded(attempt) }
+        return outcome
     }
 
     package func logout(_ caller: Caller) async throws {
@@ -72,13 +118,21 @@ package struct SessionDesk: Sendable {
         try await store.caller(accessHash: Self.hash(String(accessToken)), now: now)
     }
 
+    /// A code for the caller's own account, from an app that is signed in.
+    package func makePairingCode(for caller: Caller) async throws -> (Password, UnixSeconds)? {
+        _ = try gate.enter(.issue, account: caller.session.userID.text, source: nil)
+        return try await makePairingCode(for: .id(caller.session.userID))
+    }
+
     /// Nil when there is no such account.
-    package func makePairingCode(for username: String) async throws -> (Password, UnixSeconds)? {
+    package func makePairingCode(
+        for account: AccountName
+    ) async throws -> (Password, UnixSeconds)? {
         let code = secret(bytes: 20)
         let expiresAt = now.adding(seconds: lifetimes.pairingSeconds)
         let saved = try await store.savePairingCode(
             Self.hash(code),
-            for: username,
+            for: account,
             expiresAt: expiresAt
         )
         return saved ? (Password(code), expiresAt) : nil
@@ -95,6 +149,16 @@ package struct SessionDesk: Sendable {
             role: request.role
         )
         return try await store.addAccount(account, passwordHash: hash, now: now)
+    }
+
+    /// Nil when there is no such account.
+    package func changePassword(
+        _ request: UserPasswordChange
+    ) async throws -> (id: UserID, sessionsEnded: Int)? {
+        try await store.changePassword(
+            of: .username(request.username),
+            hash: try await passwords.hash(request.password)
+        )
     }
 
     private func open(_ device: SignInDevice, by proof: SessionProof) async throws -> Grant? {

@@ -6,12 +6,12 @@ import Storage
 
 /// What Registration answers on the bus.
 package struct RegistrationBus: Sendable {
-    private let store: any RegistrationStore
-    private let desk: SessionDesk
+    let store: any RegistrationStore
+    let desk: SessionDesk
     private let vault: ContentKeyVault
     /// Where phones reach this server, once that is known.
     private let serverURL: @Sendable () -> String
-    private let context: ProcessContext
+    let context: ProcessContext
 
     package init(
         store: any RegistrationStore,
@@ -51,6 +51,7 @@ package struct RegistrationBus: Sendable {
         routes.answer(PairingCreate.self) { (request, _) throws(Reject) in
             try await pair(request)
         }
+        answerUsers(&routes)
         return routes
     }
 
@@ -162,15 +163,22 @@ package struct RegistrationBus: Sendable {
     }
 
     private func pair(_ request: PairingCreate) async throws(Reject) -> PairingCreateAnswer {
-        let made = try await guarded { try await desk.makePairingCode(for: request.username) }
+        let made = try await guarded {
+            try await desk.makePairingCode(for: .username(request.username))
+        }
         guard let (code, expiresAt) = made else {
-            throw Reject(.failed, "There is no account of that name; add it first.")
+            throw Self.unknownAccount
         }
         return PairingCreateAnswer(code: code, serverURL: serverURL(), expiresAt: expiresAt)
     }
 
+    static let unknownAccount = Reject(
+        .failed,
+        "There is no account of that name; add it first."
+    )
+
     /// Turns what the store and the password thread throw into what a peer can act on.
-    private func guarded<Value>(
+    func guarded<Value>(
         _ body: () async throws -> Value
     ) async throws(Reject) -> Value {
         do {

@@ -26,9 +26,9 @@ enum JSONReply {
         switch problem.status {
         case 401: headers.append(("WWW-Authenticate", "Bearer"))
         case 405: headers.append(("Allow", MobileRoute.methods(of: head.path)))
-        case 503: headers.append(("Retry-After", "2"))
         default: break
         }
+        if let seconds = problem.retryAfter { headers.append(("Retry-After", String(seconds))) }
         return .json(problem.status, json.bytes, headers: headers)
     }
 
@@ -49,6 +49,16 @@ enum JSONReply {
             json.field("deployment_id", deployment.text)
             json.field("installation_id", session.installationID.text)
         }
+    }
+
+    static func device(_ device: Device, _ caller: Caller?, _ json: inout CompactJSON) {
+        json.field("session_id", device.sessionID.text)
+        json.field("installation_id", device.installationID.text)
+        json.field("name", device.name)
+        json.field("paired_at", device.pairedAt.seconds)
+        json.field("last_active_at", device.lastActiveAt.seconds)
+        json.field("expires_at", device.expiresAt.seconds)
+        if let caller { json.flag("current", device.sessionID == caller.session.id) }
     }
 
     static func settings(_ view: SettingsView) -> HTTPResponse {

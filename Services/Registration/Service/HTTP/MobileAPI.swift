@@ -14,6 +14,8 @@ package struct MobileAPI: HTTPHandler {
         package var desk: SessionDesk
         package var vault: ContentKeyVault
         package var deployment: DeploymentID
+        /// Where phones reach this server, once that is known.
+        package var serverURL: @Sendable () -> String
         package var receipts: any ReceiptSource
         /// Tells the publisher that a test was committed.
         package var testCommitted: @Sendable () -> Void
@@ -26,6 +28,7 @@ package struct MobileAPI: HTTPHandler {
             desk: SessionDesk,
             vault: ContentKeyVault,
             deployment: DeploymentID,
+            serverURL: @escaping @Sendable () -> String,
             receipts: any ReceiptSource,
             testCommitted: @escaping @Sendable () -> Void,
             time: any TimeSource,
@@ -36,6 +39,7 @@ package struct MobileAPI: HTTPHandler {
             self.desk = desk
             self.vault = vault
             self.deployment = deployment
+            self.serverURL = serverURL
             self.receipts = receipts
             self.testCommitted = testCommitted
             self.time = time
@@ -89,13 +93,16 @@ package struct MobileAPI: HTTPHandler {
 
     private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         let route = try MobileRoute.find(request.head)
+        let (body, source) = (request.body, request.head.source)
         switch route {
         case .login:
-            return try grant(await parts.desk.login(LoginRequest(parsing: request.body)))
+            return try grant(await parts.desk.login(LoginRequest(parsing: body), from: source))
         case .pair:
-            return try grant(await parts.desk.pair(PairRequest(parsing: request.body)))
+            return try grant(await parts.desk.pair(PairRequest(parsing: body), from: source))
         case .refresh:
-            return try grant(await parts.desk.refresh(RefreshRequest(parsing: request.body)))
+            return try grant(await parts.desk.refresh(RefreshRequest(parsing: body), from: source))
+        case .revoke:
+            return try await revoke(body, from: source)
         default:
             return try await answer(request, route, try await authenticate(request.head))
         }
@@ -126,7 +133,16 @@ package struct MobileAPI: HTTPHandler {
             return try await requestTest(request.body, caller)
         case .readTest(let id):
             return try await readTest(id, caller)
-        case .login, .pair, .refresh:
+        case .issueCode:
+            try requireEmpty(request.body)
+            return try await issueCode(caller)
+        case .issueProof:
+            return try await issueProof(request.body, caller)
+        case .listDevices:
+            return try await listDevices(caller)
+        case .endDevice(let id):
+            return try await endDevice(id, caller)
+        case .login, .pair, .refresh, .revoke:
             throw RequestProblem.notFound
         }
     }

@@ -8,6 +8,11 @@ enum MobileRoute: Hashable {
     case pair
     case refresh
     case logout
+    case revoke
+    case issueCode
+    case issueProof
+    case listDevices
+    case endDevice(SessionID)
     case readSettings
     case saveSettings
     case register
@@ -16,19 +21,19 @@ enum MobileRoute: Hashable {
 
     var needsSession: Bool {
         switch self {
-        case .login, .pair, .refresh: false
+        case .login, .pair, .refresh, .revoke: false
         default: true
         }
     }
 
     var takesBody: Bool {
         switch self {
-        case .readSettings, .readTest: false
+        case .readSettings, .readTest, .listDevices, .endDevice: false
         default: true
         }
     }
 
-    var needsBody: Bool { takesBody && self != .logout }
+    var needsBody: Bool { takesBody && self != .logout && self != .issueCode }
 
     private static let prefix = "/api/mobile"
     private static let byPath: [String: [String: MobileRoute]] = [
@@ -36,6 +41,10 @@ enum MobileRoute: Hashable {
         "/auth/pair": ["POST": .pair],
         "/auth/refresh": ["POST": .refresh],
         "/auth/logout": ["POST": .logout],
+        "/auth/revoke": ["POST": .revoke],
+        "/auth/pairing-code": ["POST": .issueCode],
+        "/auth/proof": ["POST": .issueProof],
+        "/devices": ["GET": .listDevices],
         "/push/settings": ["GET": .readSettings, "PUT": .saveSettings],
         "/push/encrypted-register": ["POST": .register],
         "/push/test": ["POST": .requestTest],
@@ -45,12 +54,17 @@ enum MobileRoute: Hashable {
         guard head.path.hasPrefix(prefix) else { throw .notFound }
         let path = String(head.path.dropFirst(prefix.count))
         if path == "/push/register" { throw .gone }
-        if let id = testID(path) {
+        if let id = rest(of: path, after: tests) {
             guard head.method == "GET" else { throw methodNotAllowed }
             guard let id = EventID(id) else {
                 throw .invalid("event_id must be a lowercase UUID.")
             }
             return .readTest(id)
+        }
+        if let id = rest(of: path, after: devices) {
+            guard head.method == "DELETE" else { throw methodNotAllowed }
+            guard id.utf8.count <= 128 else { throw .notFound }
+            return .endDevice(SessionID(id))
         }
         guard let methods = byPath[path] else { throw .notFound }
         guard let route = methods[head.method] else { throw methodNotAllowed }
@@ -60,12 +74,15 @@ enum MobileRoute: Hashable {
     /// The methods of a path, for `Allow`.
     static func methods(of path: String) -> String {
         let path = String(path.dropFirst(prefix.count))
-        if testID(path) != nil { return "GET" }
+        if rest(of: path, after: tests) != nil { return "GET" }
+        if rest(of: path, after: devices) != nil { return "DELETE" }
         return byPath[path]?.keys.sorted().joined(separator: ", ") ?? ""
     }
 
-    private static func testID(_ path: String) -> String? {
-        let start = "/push/test/"
+    private static let tests = "/push/test/"
+    private static let devices = "/devices/"
+
+    private static func rest(of path: String, after start: String) -> String? {
         guard path.hasPrefix(start), path.utf8.count > start.utf8.count else { return nil }
         return String(path.dropFirst(start.count))
     }

@@ -7,7 +7,56 @@ enum RegistrationSchema {
             number: 1,
             name: "registration: accounts, sessions, installations, tests",
             statements: accounts + installations + tests + guardTables
-        )
+        ),
+        Migration(
+            number: 2,
+            name: "registration: proofs that end a session, access tokens that are forgotten",
+            statements: sessionProofs + forgettableAccessTokens
+        ),
+    ]
+
+    /// `kind` 0 is a proof that was asked for, 1 a refresh token that was used.
+    private static let sessionProofs = [
+        """
+        CREATE TABLE session_proofs (
+            proof_hash BLOB PRIMARY KEY NOT NULL,
+            session_id TEXT NOT NULL,
+            kind INTEGER NOT NULL
+        ) STRICT
+        """,
+        "CREATE INDEX session_proofs_by_session ON session_proofs (session_id, kind)",
+    ]
+
+    private static let forgettableAccessTokens = [
+        """
+        CREATE TABLE sessions_2 (
+            session_id TEXT PRIMARY KEY NOT NULL,
+            user_id TEXT NOT NULL,
+            installation_id TEXT NOT NULL,
+            device_name TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            last_seen_at INTEGER NOT NULL,
+            access_hash BLOB UNIQUE,
+            access_expires_at INTEGER NOT NULL,
+            refresh_hash BLOB NOT NULL UNIQUE
+        ) STRICT
+        """,
+        """
+        INSERT INTO sessions_2 (session_id, user_id, installation_id, device_name, created_at,
+            expires_at, last_seen_at, access_hash, access_expires_at, refresh_hash)
+        SELECT session_id, user_id, installation_id, device_name, created_at,
+            expires_at, last_seen_at, access_hash, access_expires_at, refresh_hash FROM sessions
+        """,
+        "DROP TABLE sessions",
+        "ALTER TABLE sessions_2 RENAME TO sessions",
+        "CREATE INDEX sessions_by_installation ON sessions (installation_id, user_id)",
+        "CREATE INDEX sessions_by_user ON sessions (user_id, created_at)",
+        "CREATE INDEX sessions_by_end ON sessions (expires_at)",
+        """
+        CREATE INDEX sessions_by_access_end ON sessions (access_expires_at)
+            WHERE access_hash IS NOT NULL
+        """,
     ]
 
     private static let accounts = [

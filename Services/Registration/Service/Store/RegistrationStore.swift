@@ -3,9 +3,10 @@ import RegistrationCore
 
 /// What Registration keeps, in its own terms. Every change is committed when its call returns;
 /// refusals are thrown as `RequestProblem` and change nothing.
-package typealias RegistrationStore = AccountStore & InstallationStore & AudienceStore & TestStore
+package typealias RegistrationStore = AccountStore & AccountAdministration & SessionStore
+    & InstallationStore & AudienceStore & TestStore
 
-/// Accounts, pairing codes and sessions.
+/// Accounts and pairing codes.
 package protocol AccountStore: Sendable {
     /// Adds an account unless the name is taken; says which account has the name now.
     func addAccount(
@@ -19,10 +20,38 @@ package protocol AccountStore: Sendable {
     /// Keeps the hash of a pairing code; false when there is no such account.
     func savePairingCode(
         _ hash: Blob,
-        for username: String,
+        for account: AccountName,
         expiresAt: UnixSeconds
     ) async throws -> Bool
+}
 
+/// What an operator does with accounts. Nil answers say that there is no such account.
+package protocol AccountAdministration: Sendable {
+    /// Accounts after a name, in byte order, and whether there are more.
+    func accounts(
+        after name: String?,
+        limit: Int,
+        now: UnixSeconds
+    ) async throws -> (accounts: [AccountSummary], more: Bool)
+
+    /// Gives an account another role; categories that it gains take a new number everywhere.
+    func changeRole(
+        of account: AccountName,
+        to role: Role
+    ) async throws -> (id: UserID, previous: Role)?
+
+    /// Replaces the password and ends all sessions and codes of the account.
+    func changePassword(
+        of account: AccountName,
+        hash: String
+    ) async throws -> (id: UserID, sessionsEnded: Int)?
+
+    /// Deletes an account with all that it has.
+    func deleteAccount(_ account: AccountName) async throws -> (id: UserID, sessionsEnded: Int)?
+}
+
+/// Sessions and what proves them.
+package protocol SessionStore: Sendable {
     /// Opens a session, ending an older one of the same account on the same installation. Nil when
     /// the proof does not hold; a pairing code is spent by the attempt that succeeds.
     func openSession(_ session: NewSession, by proof: SessionProof) async throws -> Caller?
@@ -38,10 +67,26 @@ package protocol AccountStore: Sendable {
         now: UnixSeconds
     ) async throws -> Caller?
 
-    /// Ends a session and forgets what it registered; ending an absent one is fine.
+    /// The account of an unused refresh token, nil when it is unknown, used or expired.
+    func owner(refreshHash: Blob, now: UnixSeconds) async throws -> UserID?
+
+    /// Ends a session and forgets what it registered and proved; ending an absent one is fine.
     func endSession(_ id: SessionID) async throws
 
-    /// Forgets expired sessions, codes and old tests; returns how many rows went.
+    /// Ends a live session of an account; false when the account has none of that id.
+    func endSession(_ id: SessionID, of user: UserID, now: UnixSeconds) async throws -> Bool
+
+    /// The live sessions of an account, newest first, at most 1000.
+    func devices(of user: UserID, now: UnixSeconds) async throws -> [Device]
+
+    /// Keeps the hash of a proof that ends the caller's session.
+    func saveProof(_ hash: Blob, of caller: Caller, now: UnixSeconds) async throws
+
+    /// Ends exactly that session, expired or not, when the hash is of one of its proofs or of one of
+    /// its refresh tokens, used or not.
+    func revoke(_ id: SessionID, evidence: Blob) async throws -> Revocation.Outcome
+
+    /// Forgets expired access tokens, sessions, codes and old tests; returns how many rows changed.
     func purge(now: UnixSeconds) async throws -> Int
 }
 
@@ -112,10 +157,16 @@ package struct StoredAccount: Sendable, CustomStringConvertible, CustomReflectab
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+/// Says which account is meant.
+package enum AccountName: Hashable, Sendable {
+    case username(String)
+    case id(UserID)
+}
+
 /// Why a session may be opened.
 package enum SessionProof: Sendable {
-    /// The password of that account was verified.
-    case password(UserID)
+    /// The password of that account was verified against that hash, which has to be there still.
+    case password(UserID, hash: String)
     /// The hash of a pairing code.
     case pairing(Blob)
 }

@@ -48,203 +48,25 @@ extension SQLiteRegistrationStore {
 
     package func savePairingCode(
         _ hash: Blob,
-        for username: String,
+        for account: AccountName,
         expiresAt: UnixSeconds
     ) async throws -> Bool {
         try await database.write { connection in
-            try connection.execute(
+            let (condition, name) = Self.condition(account, place: 3)
+            return try connection.execute(
                 """
                 INSERT INTO pairing_codes (code_hash, user_id, expires_at)
-                SELECT $1, user_id, $2 FROM accounts WHERE username = $3
+                SELECT $1, user_id, $2 FROM accounts WHERE \(condition)
                 """,
-                [.blob(hash.bytes), .int(expiresAt.seconds), .text(username)]
+                [.blob(hash.bytes), .int(expiresAt.seconds), name]
             ) == 1
         }
     }
 
-    package func openSession(
-        _ session: NewSession,
-        by proof: SessionProof
-    ) async throws -> Caller? {
-        try await database.write(rows: 3) { connection in
-            guard let (userID, role) = try Self.account(for: proof, session, in: connection) else {
-                return nil
-            }
-            let installation = session.device.installationID
-            try Self.endSessions(
-                try connection.query(
-                    "SELECT session_id FROM sessions WHERE installation_id = $1 AND user_id = $2",
-                    [.text(installation.text), .text(userID.text)]
-                ) { SessionID($0.text(0)) },
-                in: connection
-            )
-            try connection.execute(
-                """
-                INSERT INTO sessions (session_id, user_id, installation_id, device_name,
-                    created_at, expires_at, last_seen_at,
-                    access_hash, access_expires_at, refresh_hash)
-                VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9)
-                """,
-                [
-                    .text(session.id.text), .text(userID.text), .text(installation.text),
-                    .text(session.device.name), .int(session.createdAt.seconds),
-                    .int(session.expiresAt.seconds), .blob(session.tokens.access.bytes),
-                    .int(session.accessExpiresAt.seconds), .blob(session.tokens.refresh.bytes),
-                ]
-            )
-            let opened = Session(
-                id: session.id,
-                userID: userID,
-                installationID: installation,
-                deviceName: session.device.name,
-                createdAt: session.createdAt,
-                expiresAt: session.expiresAt,
-                accessExpiresAt: session.accessExpiresAt
-            )
-            return Caller(session: opened, role: role)
+    static func condition(_ account: AccountName, place: Int) -> (String, SQLValue) {
+        switch account {
+        case .username(let name): ("username = $\(place)", .text(name))
+        case .id(let id): ("user_id = $\(place)", .text(id.text))
         }
-    }
-
-    /// The account a proof stands for; a pairing code is spent here.
-    private static func account(
-        for proof: SessionProof,
-        _ session: NewSession,
-        in connection: SQLiteConnection
-    ) throws -> (UserID, Role)? {
-        let userID: UserID
-        switch proof {
-        case .password(let id): userID = id
-        case .pairing(let hash):
-            let owner = try connection.first(
-                "SELECT user_id FROM pairing_codes WHERE code_hash = $1 AND expires_at > $2",
-                [.blob(hash.bytes), .int(session.createdAt.seconds)]
-            ) { UserID($0.text(0)) }
-            guard let owner else { return nil }
-            try connection.execute(
-                "DELETE FROM pairing_codes WHERE code_hash = $1",
-                [.blob(hash.bytes)]
-            )
-            userID = owner
-        }
-        return try connection.first(
-            "SELECT role FROM accounts WHERE user_id = $1",
-            [.text(userID.text)]
-        ) { (userID, Role(rawValue: $0.text(0)) ?? .member) }
-    }
-
-    package func caller(accessHash: Blob, now: UnixSeconds) async throws -> Caller? {
-        try await database.read { connection in
-            try connection.first(
-                """
-                \(Self.callerQuery)
-                WHERE s.access_hash = $1 AND s.access_expires_at > $2 AND s.expires_at > $2
-                """,
-                [.blob(accessHash.bytes), .int(now.seconds)],
-                Self.caller
-            )
-        }
-    }
-
-    package func refresh(
-        _ refreshHash: Blob,
-        to tokens: TokenHashes,
-        lifetimes: SessionLifetimes,
-        now: UnixSeconds
-    ) async throws -> Caller? {
-        try await database.write { connection in
-            let found = try connection.first(
-                "\(Self.callerQuery) WHERE s.refresh_hash = $1 AND s.expires_at > $2",
-                [.blob(refreshHash.bytes), .int(now.seconds)],
-                Self.caller
-            )
-            guard let found else { return nil }
-            var session = found.session
-            session.accessExpiresAt = lifetimes.accessEnd(now: now, sessionEnd: session.expiresAt)
-            try connection.execute(
-                """
-                UPDATE sessions SET access_hash = $1, access_expires_at = $2, refresh_hash = $3,
-                    last_seen_at = $4
-                WHERE session_id = $5
-                """,
-                [
-                    .blob(tokens.access.bytes), .int(session.accessExpiresAt.seconds),
-                    .blob(tokens.refresh.bytes), .int(now.seconds), .text(session.id.text),
-                ]
-            )
-            return Caller(session: session, role: found.role)
-        }
-    }
-
-    package func endSession(_ id: SessionID) async throws {
-        try await database.write(rows: 2) { connection in
-            try Self.endSessions([id], in: connection)
-        }
-    }
-
-    package func purge(now: UnixSeconds) async throws -> Int {
-        try await database.write(rows: 64) { connection in
-            let expired = try connection.query(
-                "SELECT session_id FROM sessions WHERE expires_at <= $1 LIMIT 500",
-                [.int(now.seconds)]
-            ) { SessionID($0.text(0)) }
-            try Self.endSessions(expired, in: connection)
-            let codes = try connection.execute(
-                "DELETE FROM pairing_codes WHERE expires_at <= $1",
-                [.int(now.seconds)]
-            )
-            let day: Int64 = 86_400
-            let tests = try connection.execute(
-                "DELETE FROM tests WHERE created_at <= $1",
-                [.int(now.adding(seconds: -TestNotification.lifetimeSeconds - day).seconds)]
-            )
-            let senders = try connection.execute(
-                "DELETE FROM sender_totals WHERE seen_at_ms <= $1",
-                [.int(now.adding(seconds: -7 * day).start.milliseconds)]
-            )
-            return expired.count + codes + tests + senders
-        }
-    }
-
-    /// Deletes sessions and what they registered: later sends stop with this commit.
-    private static func endSessions(
-        _ ids: [SessionID],
-        in connection: SQLiteConnection
-    ) throws {
-        for id in ids {
-            try connection.execute(
-                "DELETE FROM sessions WHERE session_id = $1",
-                [.text(id.text)]
-            )
-            let registered = try connection.query(
-                "SELECT \(InstallationRow.columns) FROM installations i WHERE i.session_id = $1",
-                [.text(id.text)],
-                InstallationRow.read
-            )
-            for var installation in registered {
-                installation.forgetRegistration()
-                try InstallationRow.write(installation, in: connection)
-            }
-        }
-    }
-
-    private static let callerQuery = """
-        SELECT s.session_id, s.user_id, s.installation_id, s.device_name, s.created_at,
-            s.expires_at, s.access_expires_at, a.role
-        FROM sessions s JOIN accounts a ON a.user_id = s.user_id
-        """
-
-    private static func caller(_ row: SQLiteRow) -> Caller {
-        Caller(
-            session: Session(
-                id: SessionID(row.text(0)),
-                userID: UserID(row.text(1)),
-                installationID: InstallationID(row.text(2)),
-                deviceName: row.text(3),
-                createdAt: UnixSeconds(row.int(4)),
-                expiresAt: UnixSeconds(row.int(5)),
-                accessExpiresAt: UnixSeconds(row.int(6))
-            ),
-            role: Role(rawValue: row.text(7)) ?? .member
-        )
     }
 }

@@ -52,10 +52,7 @@ extension SQLiteRegistrationStore {
         try rule(&change)
         try InstallationRow.write(change.installation, in: connection)
         if change.counter != current {
-            try connection.execute(
-                "UPDATE binding_counter SET value = $1 WHERE id = 1",
-                [.int(change.counter.value)]
-            )
+            try save(change.counter, in: connection)
         }
         return SettingsView(change.installation, caller: caller, access: .own)
     }
@@ -89,6 +86,13 @@ extension SQLiteRegistrationStore {
             throw StorageError(.corrupt, "the binding counter is missing; restore a backup")
         }
         return BindingCounter(value)
+    }
+
+    static func save(_ counter: BindingCounter, in connection: SQLiteConnection) throws {
+        try connection.execute(
+            "UPDATE binding_counter SET value = $1 WHERE id = 1",
+            [.int(counter.value)]
+        )
     }
 
     /// A session may have ended between the check of its token and this transaction.

@@ -1,0 +1,126 @@
+import Contracts
+import RegistrationCore
+import Storage
+
+extension SQLiteRegistrationStore {
+    package func accounts(
+        after name: String?,
+        limit: Int,
+        now: UnixSeconds
+    ) async throws -> (accounts: [AccountSummary], more: Bool) {
+        try await database.read { connection in
+            var rows = try connection.query(
+                """
+                SELECT a.user_id, a.username, a.role, a.created_at, (
+                    SELECT COUNT(*) FROM sessions s
+                    WHERE s.user_id = a.user_id AND s.expires_at > $1)
+                FROM accounts a WHERE a.username > $2 ORDER BY a.username LIMIT $3
+                """,
+                [.int(now.seconds), .text(name ?? ""), .int(limit + 1)]
+            ) { row in
+                AccountSummary(
+                    account: Account(
+                        id: UserID(row.text(0)),
+                        username: row.text(1),
+                        role: Role(rawValue: row.text(2)) ?? .member
+                    ),
+                    createdAt: UnixSeconds(row.int(3)),
+                    devices: row.int(4),
+                    totp: false
+                )
+            }
+            let more = rows.count > limit
+            if more { rows.removeLast() }
+            return (rows, more)
+        }
+    }
+
+    package func changeRole(
+        of account: AccountName,
+        to role: Role
+    ) async throws -> (id: UserID, previous: Role)? {
+        try await database.write(rows: 8) { connection in
+            guard let (id, previous) = try Self.find(account, in: connection) else { return nil }
+            guard role != previous else { return (id, previous) }
+            try connection.execute(
+                "UPDATE accounts SET role = $1 WHERE user_id = $2",
+                [.text(role.rawValue), .text(id.text)]
+            )
+            let current = try Self.counter(in: connection)
+            var counter = current
+            for var installation in try Self.installations(of: id, in: connection) {
+                let revision = installation.revision
+                installation.roleChanged(from: previous, to: role, counter: &counter)
+                guard installation.revision != revision else { continue }
+                try InstallationRow.write(installation, in: connection)
+            }
+            if counter != current { try Self.save(counter, in: connection) }
+            return (id, previous)
+        }
+    }
+
+    package func changePassword(
+        of account: AccountName,
+        hash: String
+    ) async throws -> (id: UserID, sessionsEnded: Int)? {
+        try await database.write(rows: 8) { connection in
+            guard let (id, _) = try Self.find(account, in: connection) else { return nil }
+            try connection.execute(
+                "UPDATE accounts SET password_hash = $1 WHERE user_id = $2",
+                [.text(hash), .text(id.text)]
+            )
+            return (id, try Self.endAll(of: id, in: connection))
+        }
+    }
+
+    package func deleteAccount(
+        _ account: AccountName
+    ) async throws -> (id: UserID, sessionsEnded: Int)? {
+        try await database.write(rows: 8) { connection in
+            guard let (id, _) = try Self.find(account, in: connection) else { return nil }
+            let ended = try Self.endAll(of: id, in: connection)
+            for var installation in try Self.installations(of: id, in: connection) {
+                installation.ownerDeleted()
+                try InstallationRow.write(installation, in: connection)
+            }
+            try connection.execute("DELETE FROM accounts WHERE user_id = $1", [.text(id.text)])
+            return (id, ended)
+        }
+    }
+
+    private static func find(
+        _ account: AccountName,
+        in connection: SQLiteConnection
+    ) throws -> (UserID, Role)? {
+        let (condition, name) = condition(account, place: 1)
+        return try connection.first(
+            "SELECT user_id, role FROM accounts WHERE \(condition)",
+            [name]
+        ) { (UserID($0.text(0)), Role(rawValue: $0.text(1)) ?? .member) }
+    }
+
+    private static func installations(
+        of user: UserID,
+        in connection: SQLiteConnection
+    ) throws -> [Installation] {
+        try connection.query(
+            "SELECT \(InstallationRow.columns) FROM installations i WHERE i.user_id = $1",
+            [.text(user.text)],
+            InstallationRow.read
+        )
+    }
+
+    /// Ends all sessions of an account and the codes that could open new ones.
+    private static func endAll(
+        of user: UserID,
+        in connection: SQLiteConnection
+    ) throws -> Int {
+        let sessions = try connection.query(
+            "SELECT session_id FROM sessions WHERE user_id = $1",
+            [.text(user.text)]
+        ) { SessionID($0.text(0)) }
+        try endSessions(sessions, in: connection)
+        try connection.execute("DELETE FROM pairing_codes WHERE user_id = $1", [.text(user.text)])
+        return sessions.count
+    }
+}
