@@ -104,8 +104,9 @@ struct APNsPoolTests {
         let fixture = try await PoolFixture(queueLimit: 10) { _, _ in }
         let pushes = try (0..<30).map { try fixture.push($0) }
         let busy = Observed(0)
-        await fixture.pool.enqueue(pushes) { _, verdict in
-            if verdict.reason == "RelayBusy" { busy.update { $0 += 1 } }
+        await fixture.pool.enqueue(pushes) { known in
+            let count = known.count { $0.verdict.reason == "RelayBusy" }
+            busy.update { $0 += count }
         }
         #expect(busy.value == 20)
         await fixture.server.stop()
@@ -139,7 +140,9 @@ struct APNsPoolTests {
         let fixture = try await PoolFixture { _, _ in }
         let verdicts = Observed([RelayVerdict]())
         let pushes = try (0..<5).map { try fixture.push($0) }
-        await fixture.pool.enqueue(pushes) { _, verdict in verdicts.update { $0.append(verdict) } }
+        await fixture.pool.enqueue(pushes) { known in
+            verdicts.update { $0 += known.map(\.verdict) }
+        }
         await fixture.apns.seen.wait { $0.count == 1 }
         async let stopped: Void = fixture.pool.stop()
         await verdicts.wait { $0.count == 4 }

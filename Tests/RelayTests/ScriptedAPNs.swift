@@ -232,9 +232,11 @@ final class PoolFixture: Sendable {
         let pushes = try (0..<count).map { try push($0, isYoung: isYoung) }
         let verdicts = Observed([Int: RelayVerdict]())
         let repeats = Observed(0)
-        await pool.enqueue(pushes) { index, verdict in
-            if verdicts.value[index] != nil { repeats.update { $0 += 1 } }
-            verdicts.update { $0[index] = verdict }
+        await pool.enqueue(pushes) { known in
+            for (index, verdict) in known {
+                if verdicts.value[index] != nil { repeats.update { $0 += 1 } }
+                verdicts.update { $0[index] = verdict }
+            }
         }
         let all = await verdicts.wait { $0.count == count } ?? [:]
         if repeats.value > 0 { throw CryptoError(.invalidInput, "a message got two verdicts") }

@@ -117,7 +117,9 @@ struct SimulatorTests {
         }
         let pushes = try (0..<500).map { try apns.push($0 % 20) }
         let verdicts = Observed([RelayVerdict]())
-        await apns.pool.enqueue(pushes) { _, verdict in verdicts.update { $0.append(verdict) } }
+        await apns.pool.enqueue(pushes) { known in
+            verdicts.update { $0 += known.map(\.verdict) }
+        }
         await verdicts.wait { $0.count == 500 }
         #expect(verdicts.value.allSatisfy { $0.outcome == .accepted })
         let received = try await apns.control("GET", "/tokens/\(SimulatedAPNs.token(3))/received")

@@ -56,11 +56,13 @@ struct SoakTests {
             let first = sent
             let pushes = try (0..<count).map { try fixture.push(first + $0, isYoung: $0 % 50 == 0) }
             let channel = BoundedChannel<RelayVerdict>(capacity: count)
-            await fixture.pool.enqueue(pushes) { index, verdict in
-                let isNew = known.withLock { $0.insert(first + index).inserted }
-                if !isNew { Issue.record("message \(first + index) got two verdicts") }
-                verdicts.withLock { $0[verdict.outcome, default: 0] += 1 }
-                _ = channel.trySend(verdict)
+            await fixture.pool.enqueue(pushes) { news in
+                for (index, verdict) in news {
+                    let isNew = known.withLock { $0.insert(first + index).inserted }
+                    if !isNew { Issue.record("message \(first + index) got two verdicts") }
+                    verdicts.withLock { $0[verdict.outcome, default: 0] += 1 }
+                    _ = channel.trySend(verdict)
+                }
             }
             for _ in 0..<count { _ = await channel.next() }
             sent += count

@@ -61,6 +61,8 @@ package actor APNsPool {
     var inFlight: [UInt64: InFlight] = [:]
     var nextSerial = 1
     private var nextJob: UInt64 = 1
+    private var verdicts = VerdictBatches()
+    private var isDeliveryScheduled = false
     // Tokens and breakers.
     var policy = TokenPolicy()
     var compact = ""
@@ -112,17 +114,21 @@ package actor APNsPool {
     /// Sends one message and waits for its verdict.
     package func send(_ push: Push) async -> RelayVerdict {
         await withCheckedContinuation { continuation in
-            enqueue([push]) { _, verdict in continuation.resume(returning: verdict) }
+            enqueue([push]) { verdicts in
+                for (_, verdict) in verdicts { continuation.resume(returning: verdict) }
+            }
         }
     }
 
-    /// Takes messages in; the closure is called on the loop's thread, once for each, with the place
-    /// of the message in the list.
+    /// Takes messages in; the closure is called on the loop's thread with the verdicts that became
+    /// known together and the places of their messages in the list, each message once.
     package func enqueue(
         _ pushes: [Push],
-        completion: @escaping @Sendable (Int, RelayVerdict) -> Void
+        completion: @escaping @Sendable ([(place: Int, verdict: RelayVerdict)]) -> Void
     ) {
+        guard !pushes.isEmpty else { return }
         let now = now
+        let batch = verdicts.open(pushes.count, completion)
         let deadline = now + configuration.deadline.clampedNanoseconds / 1_000_000
         let wall = time.wall
         for (index, push) in pushes.enumerated() {
@@ -131,7 +137,8 @@ package actor APNsPool {
                 id: nextJob,
                 push: push,
                 deadline: min(deadline, now.addingReportingOverflow(life).partialValue),
-                completion: { completion(index, $0) }
+                batch: batch,
+                place: index
             )
             nextJob += 1
             if let verdict = refusal(life: life, now: now) {
@@ -177,8 +184,22 @@ package actor APNsPool {
     func finish(_ job: PushJob, _ verdict: RelayVerdict) {
         metrics.count(verdict)
         if verdict.exposure == .ambiguous { metrics.count(.ambiguous) }
-        job.completion(verdict)
+        verdicts.add(verdict, to: job.batch, at: job.place)
+        deliverSoon()
         if isStopping, inFlight.isEmpty { concludeStop() }
+    }
+
+    /// Delivers verdicts once the loop is done with what it is doing, so that those of one read go
+    /// out together.
+    private func deliverSoon() {
+        guard !isDeliveryScheduled else { return }
+        isDeliveryScheduled = true
+        loop.executor.execute { self.assumeIsolated { $0.deliver() } }
+    }
+
+    private func deliver() {
+        isDeliveryScheduled = false
+        verdicts.deliver()
     }
 
     // MARK: - Stopping
@@ -220,6 +241,7 @@ package actor APNsPool {
     }
 
     private func concludeStop() {
+        deliver()
         let waiters = stopWaiters
         stopWaiters = []
         for waiter in waiters { waiter.resume() }

@@ -40,20 +40,20 @@ package final class BusIntake: Sendable {
             _ = await emit(RelayVerdicts(verdicts: [], last: true))
             return
         }
-        // As many places as verdicts, so that nobody who brings one ever waits.
-        let verdicts = BoundedChannel<Entry>(capacity: total)
+        // As many places as verdicts, so that nobody who brings some ever waits.
+        let verdicts = BoundedChannel<[Entry]>(capacity: total)
         var held = take(total, for: principal)
         defer { giveBack(held, for: principal) }
         let checked = check(request.messages, credit: held, verdicts)
         let places = checked.map(\.place)
         let sent = Set(places)
-        await relay.send(checked.map(\.message)) { index, verdict in
-            _ = verdicts.trySend(verdict.entry(at: places[index]))
+        await relay.send(checked.map(\.message)) { known in
+            _ = verdicts.trySend(known.map { $0.verdict.entry(at: places[$0.place]) })
         }
         var known = 0
         var isHeard = true
         while known < total {
-            let batch = await verdicts.nextBatch(max: BusLimits.records)
+            let batch = await verdicts.nextBatch(max: total).flatMap(\.self)
             if batch.isEmpty { return }
             known += batch.count
             // Before the verdicts go out, so that one slow message holds no credit but its own.
@@ -70,7 +70,7 @@ package final class BusIntake: Sendable {
     private func check(
         _ messages: [RelaySend.Message],
         credit: Int,
-        _ verdicts: BoundedChannel<Entry>
+        _ verdicts: BoundedChannel<[Entry]>
     ) -> [(place: Int, message: RelaySend.Message)] {
         let now = time.wall.second
         var checked: [(place: Int, message: RelaySend.Message)] = []
@@ -80,11 +80,11 @@ package final class BusIntake: Sendable {
                 if checked.count < credit {
                     checked.append((place, message))
                 } else {
-                    _ = verdicts.trySend(RelayVerdict.busy().entry(at: place))
+                    _ = verdicts.trySend([RelayVerdict.busy().entry(at: place)])
                 }
             } catch {
                 log.warning("message breaks the contract", ["rule": .text(error)])
-                _ = verdicts.trySend(RelayVerdict.invalidRequest.entry(at: place))
+                _ = verdicts.trySend([RelayVerdict.invalidRequest.entry(at: place)])
             }
         }
         return checked

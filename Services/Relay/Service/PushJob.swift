@@ -7,7 +7,9 @@ struct PushJob: Sendable {
     let push: Push
     /// On the monotonic clock; by then the message has its verdict.
     let deadline: Int64
-    let completion: @Sendable (RelayVerdict) -> Void
+    /// The batch it came with, and its place in it.
+    let batch: UInt64
+    let place: Int
 
     /// Only a connection opened after this one will do.
     var afterConnection = 0

@@ -100,24 +100,28 @@ package final class Relay: Service {
         }
     }
 
-    /// The verdicts of many messages, each as soon as it is known; `isKnown` marks those that have
-    /// theirs already. The closure may be called on any thread, once for each other message.
+    /// The verdicts of many messages, as soon as they are known and those together that became known
+    /// together. The closure may be called on any thread; it gets each place in the list once.
     package func send(
         _ messages: [RelaySend.Message],
-        completion: @escaping @Sendable (Int, RelayVerdict) -> Void
+        completion: @escaping @Sendable ([(place: Int, verdict: RelayVerdict)]) -> Void
     ) async {
+        var known: [(place: Int, verdict: RelayVerdict)] = []
         var batches: [APNsEnvironment: (pool: APNsPool, places: [Int], pushes: [Push])] = [:]
         for (place, message) in messages.enumerated() {
             switch prepare(message) {
-            case .verdict(let verdict): completion(place, verdict)
+            case .verdict(let verdict): known.append((place, verdict))
             case .push(let pool, let push):
                 batches[message.environment, default: (pool, [], [])].places.append(place)
                 batches[message.environment]?.pushes.append(push)
             }
         }
+        if !known.isEmpty { completion(known) }
         for batch in batches.values {
             let places = batch.places
-            await batch.pool.enqueue(batch.pushes) { completion(places[$0], $1) }
+            await batch.pool.enqueue(batch.pushes) { verdicts in
+                completion(verdicts.map { (places[$0.place], $0.verdict) })
+            }
         }
     }
 
