@@ -43,6 +43,8 @@ package actor APNsPool {
     static let pingAfterMilliseconds: Int64 = 15 * 60_000
     /// Requests in a row without any answer that retire a connection.
     static let silentLimit = 3
+    /// Messages of a batch that counts as small.
+    private static let smallBatch = 64
     /// Provable non-deliveries of one message before it is given back.
     static let refusalLimit = 32
 
@@ -138,7 +140,8 @@ package actor APNsPool {
                 push: push,
                 deadline: min(deadline, now.addingReportingOverflow(life).partialValue),
                 batch: batch,
-                place: index
+                place: index,
+                isOfSmallBatch: pushes.count <= Self.smallBatch
             )
             nextJob += 1
             if let verdict = refusal(life: life, now: now) {
@@ -148,6 +151,7 @@ package actor APNsPool {
             }
         }
         dispatch()
+        deliver()
     }
 
     private func lane(of push: Push) -> Int { push.isYoung ? 1 : 0 }

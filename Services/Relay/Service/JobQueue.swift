@@ -1,5 +1,36 @@
-/// First in, first out, with cheap ends.
+/// What waits for a stream: messages of small and of large batches in a line each, which take turns,
+/// so that a large audience does not hold up a message for one.
 struct JobQueue {
+    private var small = JobLine()
+    private var large = JobLine()
+    private var isTurnOfLarge = false
+
+    var count: Int { small.count + large.count }
+    var isEmpty: Bool { small.isEmpty && large.isEmpty }
+
+    mutating func append(_ job: PushJob) {
+        if job.isOfSmallBatch { small.append(job) } else { large.append(job) }
+    }
+
+    /// Puts a job back to where it came from.
+    mutating func prepend(_ job: PushJob) {
+        if job.isOfSmallBatch { small.prepend(job) } else { large.prepend(job) }
+    }
+
+    mutating func popFirst() -> PushJob? {
+        isTurnOfLarge.toggle()
+        if isTurnOfLarge { return small.popFirst() ?? large.popFirst() }
+        return large.popFirst() ?? small.popFirst()
+    }
+
+    /// Takes out every job that matches.
+    mutating func removeAll(where matches: (PushJob) -> Bool) -> [PushJob] {
+        small.removeAll(where: matches) + large.removeAll(where: matches)
+    }
+}
+
+/// First in, first out, with cheap ends.
+private struct JobLine {
     private var jobs: [PushJob] = []
     private var head = 0
 
@@ -7,8 +38,6 @@ struct JobQueue {
     var isEmpty: Bool { count == 0 }
 
     mutating func append(_ job: PushJob) { jobs.append(job) }
-
-    mutating func append(contentsOf more: [PushJob]) { jobs.append(contentsOf: more) }
 
     /// Puts a job back to where it came from.
     mutating func prepend(_ job: PushJob) {

@@ -10,6 +10,8 @@ struct PushJob: Sendable {
     /// The batch it came with, and its place in it.
     let batch: UInt64
     let place: Int
+    /// Whether few came with it; such messages do not wait behind large batches.
+    let isOfSmallBatch: Bool
 
     /// Only a connection opened after this one will do.
     var afterConnection = 0

@@ -16,6 +16,8 @@ actor OutboxDesk {
     private var inHand: Set<Int64> = []
     private var reserved = 0
     private var ready: [HeldRow] = []
+    /// Rows of small batches, which go first and by themselves.
+    private var smallReady: [HeldRow] = []
     private var pauses = ScopePauses()
     private(set) var totals = ProviderTotals()
     /// Whether rows may be taken in hand: peers are there, the store commits, nothing must be alone.
@@ -40,6 +42,8 @@ actor OutboxDesk {
     private static let waitingLimit = 16
     /// Records of a batch that is served at once even while others wait.
     private static let smallBatch = 8
+    /// Rows of small batches that may be in hand beyond the window.
+    private static let smallRoom = 64
 
     init(
         limits: WorkerLimits,
@@ -61,9 +65,11 @@ actor OutboxDesk {
     var pausedScopes: [PauseScope: String] { pauses.paused }
 
     /// How many more rows may be taken in hand; few while the relay is probed or recovers.
-    var room: Int {
+    var room: Int { room(in: limits.window) }
+
+    private func room(in window: Int) -> Int {
         guard case .send(let most) = pauses.state(of: .relay, now: milliseconds) else { return 0 }
-        return max(0, min(limits.window, most) - inHand.count - reserved)
+        return max(0, min(window, most) - inHand.count - reserved)
     }
 
     /// How many rows to claim now: a trickle of room is left to grow, since small batches cost more.
@@ -133,7 +139,9 @@ actor OutboxDesk {
     private func hasRoom(for records: Int) -> Bool { !hasBacklog && room >= records }
 
     private func grant(_ records: Int) -> Int {
-        guard isOpen, !isStoreFailing, !hasBacklog || records <= Self.smallBatch else { return 0 }
+        let isSmall = records <= Self.smallBatch
+        guard isOpen, !isStoreFailing, !hasBacklog || isSmall else { return 0 }
+        let room = isSmall ? room(in: limits.window + Self.smallRoom) : room
         let granted = min(records, room)
         reserved += granted
         return granted
@@ -158,7 +166,8 @@ actor OutboxDesk {
     ) {
         reserved -= count
         defer { serveWaiting() }
-        ready += admit(rows, asked: asked)
+        let held = admit(rows, asked: asked)
+        if held.count <= Self.smallBatch { smallReady += held } else { ready += held }
         if left > 0 { isClaimWanted = true }
         if left > 0 || !rows.isEmpty { bell.ring() }
     }
@@ -173,6 +182,11 @@ actor OutboxDesk {
 
     /// Up to a batch of the rows that were leased as they were inserted.
     func takeReady() -> [HeldRow] {
+        if !smallReady.isEmpty {
+            let batch = Array(smallReady.prefix(Self.smallRoom))
+            smallReady.removeFirst(batch.count)
+            return batch
+        }
         let batch = Array(ready.prefix(limits.batch))
         ready.removeFirst(batch.count)
         return batch
@@ -180,8 +194,11 @@ actor OutboxDesk {
 
     /// Everything that waits to be sent, for handing it back.
     func takeAllReady() -> [HeldRow] {
-        defer { ready = [] }
-        return ready
+        defer {
+            ready = []
+            smallReady = []
+        }
+        return smallReady + ready
     }
 
     /// The outcomes of these rows have been committed; some may be due again soon.

@@ -17,7 +17,7 @@ struct OutcomeWriter: Sendable {
     let log: Log
     private let channel = BoundedChannel<[RowOutcome]>(capacity: 64)
 
-    private static let batchesPerCommit = 16
+    private static let batchesPerCommit = 64
     private static let condition = "outbox"
     private static let retryInterval = Duration.milliseconds(200)
 
