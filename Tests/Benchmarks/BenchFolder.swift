@@ -8,9 +8,7 @@ final class BenchFolder: Sendable {
     let path: String
 
     init(body: [UInt8] = BenchFolder.body) throws {
-        var template = Array("/tmp/pushbus-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw BenchFailure("cannot make a folder in /tmp") }
-        path = String(decoding: template.dropLast().map(UInt8.init), as: UTF8.self)
+        path = try BenchDirectory.make()
         let now = Int64(time(nil))
         let authority = try CertificateAuthority(name: "Bench CA", nowSeconds: now)
         let server = try authority.issue(

@@ -22,9 +22,7 @@ final class BenchWorld: Sendable {
 
     /// Starts everything and returns once all of it is ready.
     static func start() async throws -> BenchWorld {
-        var template = Array("/tmp/pushbus-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw BenchFailure("cannot make a folder in /tmp") }
-        let directory = String(decoding: template.dropLast().map(UInt8.init), as: UTF8.self)
+        let directory = try BenchDirectory.make()
         let stage = try Supervisor(log: .silent)
         do {
             try stage.add([try Self.simulatorPlan(directory)])

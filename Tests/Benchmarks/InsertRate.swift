@@ -1,6 +1,5 @@
 import Contracts
 import FoundationEssentials
-import Glibc
 import Storage
 
 /// What SQLite alone does: rows like those of the outbox through prepared statements, durable,
@@ -10,9 +9,7 @@ enum InsertRate {
 
     /// Rows a second.
     static func measure(rows: Int, bodyBytes: Int) async throws -> Double {
-        var template = Array("/tmp/pushbus-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw BenchFailure("cannot make a folder in /tmp") }
-        let folder = String(decoding: template.dropLast().map(UInt8.init), as: UTF8.self)
+        let folder = try BenchDirectory.make()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let migration = Migration(
             number: 1,

@@ -38,6 +38,11 @@ struct PathBenchmark: Benchmark {
             unit: "installations/s"
         )
         let probe = try await LatencyProbe.start(number: options.installations, in: world)
+        report.result(
+            "disk.sync",
+            value: try BenchDirectory.syncMilliseconds(in: world.directory),
+            unit: "ms"
+        )
         report.result("latency.idle", try await probe.measure(200, pause: .zero))
         var events = BenchEvents()
         let rate = try await speed(report, phones, &events, in: world)
