@@ -42,17 +42,7 @@ package enum EventIngestAssembly {
             keys: keys,
             context: context
         )
-        let pipeline = EventPipeline(
-            store: store,
-            registration: RegistrationClient(registration),
-            fanout: FanoutClient(fanout),
-            limits: settings.pipeline,
-            time: context.time,
-            random: context.random,
-            metrics: metrics,
-            log: context.log,
-            wakes: wakes
-        )
+        let pipeline = pipeline(store, registration, fanout, settings, metrics, wakes, context)
         let recovered = try await store.recover()
         if recovered > 0 {
             context.log.info("handed out events taken back", ["count": .int(recovered)])
@@ -81,6 +71,28 @@ package enum EventIngestAssembly {
             services.append(EventListener(http, endpoint, context))
         }
         return ProcessMain.Assembly(services)
+    }
+
+    private static func pipeline(
+        _ store: SQLiteEventStore,
+        _ registration: BusClient,
+        _ fanout: BusClient,
+        _ settings: EventIngestSettings,
+        _ metrics: EventMetrics,
+        _ wakes: PipelineWakes,
+        _ context: ProcessContext
+    ) -> EventPipeline {
+        EventPipeline(
+            store: store,
+            registration: RegistrationClient(registration),
+            fanout: FanoutClient(fanout),
+            limits: settings.pipeline,
+            time: context.time,
+            random: context.random,
+            metrics: metrics,
+            log: context.log,
+            wakes: wakes
+        )
     }
 
     private static func clients(
