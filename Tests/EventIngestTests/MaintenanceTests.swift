@@ -158,3 +158,13 @@ import Testing
         #expect(policy.maintenance(of: "s", at: instant, zones: Self.zones) == .clear)
     }
 }
+
+extension MaintenanceTests {
+    static let midnight = wallTime(0)
+    static let one = wallTime(60)
+
+    private static func wallTime(_ minutes: Int64) -> WallTime {
+        guard let time = WallTime(minutes: minutes) else { preconditionFailure("sample time") }
+        return time
+    }
+}

@@ -8,6 +8,8 @@ package struct AdmissionFacts: Sendable {
     package var isRepeated: Bool
     /// What is known of an alert's cycle; the default for any other event.
     package var cycle: CycleFacts
+    /// What is known of a detection's dedupe key.
+    package var detection = DetectionFacts()
     /// Whether the store holds as many open events as it may.
     package var isFull: Bool
     /// The store's clock.
@@ -57,6 +59,8 @@ package enum Verdict: String, Codable, Hashable, CaseIterable, Sendable {
     case expired
     /// The policy does not want a notification; recorded with the reason.
     case suppressed
+    /// Something that decides about it cannot be had yet.
+    case unresolved
 }
 
 /// What is written about an event.
@@ -65,6 +69,8 @@ package struct AdmissionRecord: Hashable, Sendable {
     package var lifetime: Lifetime
     /// Why it does not notify; nil when it does.
     package var reason: String?
+    /// Whether the silence of its dedupe key begins anew.
+    package var startsSilence = false
     /// What it becomes, under the identity and with the names that the policy gave it.
     package var notification: Notification
 }
@@ -110,6 +116,10 @@ package enum Admission: Hashable, Sendable {
             reason: nil,
             notification: candidate.notification
         )
+        if case .security(let detection) = candidate.happening {
+            self = Self.record(record, detection, facts)
+            return
+        }
         let decision = Self.decide(candidate, record.lifetime, facts)
         if case .known = decision {
             record.verdict = .duplicate
@@ -154,7 +164,36 @@ package enum Admission: Hashable, Sendable {
                 unknownRules: facts.unknownRules,
                 zones: facts.zones
             )
-        case .test: facts.isRepeated ? .known : .admit
+        case .test, .security: facts.isRepeated ? .known : .admit
         }
+    }
+
+    private static func record(
+        _ record: AdmissionRecord,
+        _ detection: Detection,
+        _ facts: AdmissionFacts
+    ) -> Admission {
+        var record = record
+        if facts.isRepeated {
+            record.verdict = .duplicate
+        } else if let lateness = record.lifetime.lateness {
+            (record.verdict, record.reason) = (.expired, lateness.rawValue)
+        } else {
+            let decision = facts.policy.decide(
+                detection,
+                at: record.lifetime.occurredAt,
+                facts: facts.detection,
+                zones: facts.zones
+            )
+            record.startsSilence = decision.startsSilence
+            switch decision {
+            case .admit: break
+            case .suppress(let suppression):
+                (record.verdict, record.reason) = (.suppressed, suppression.reason)
+            case .unresolved: record.verdict = .unresolved
+            }
+        }
+        let isOpen = [.admitted, .unresolved].contains(record.verdict)
+        return isOpen && facts.isFull ? .full : .record(record)
     }
 }

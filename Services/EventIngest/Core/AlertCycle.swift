@@ -53,6 +53,16 @@ package struct EventIdentity: Sendable {
         return id
     }
 
+    /// One identity for each detection: a UUIDv8 as above, of `["security", server, id]`.
+    package func eventID(_ detection: Detection) throws(ContractViolation) -> EventID {
+        let name = ["security", detection.serverID, detection.id].map(JSONValue.string)
+        let bytes = try CloudEventAttributes.canonicalBytes(of: .array(name))
+        guard let id = EventID(hash: sha256(bytes)) else {
+            throw ContractViolation("", "cannot be named: the hash is too short")
+        }
+        return id
+    }
+
     /// One identity for each repeat of a trigger: as above, with the second it happened in as a
     /// fourth element. Nil when the hash is too short.
     package func repeatID(alertKey: String, at second: UnixSeconds) -> EventID? {

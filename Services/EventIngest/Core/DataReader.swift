@@ -48,6 +48,14 @@ struct DataReader {
         return text
     }
 
+    /// A number of things that happened, at least one.
+    func count(_ name: String) throws(ContractViolation) -> Int64 {
+        guard let count = members[name]?.integer, count > 0 else {
+            throw ContractViolation("/data/\(name)", "must be a positive integer")
+        }
+        return count
+    }
+
     func uuid<Tag>(_ name: String) throws(ContractViolation) -> UUIDIdentifier<Tag> {
         guard let id = UUIDIdentifier<Tag>(try identifier(name)) else {
             throw ContractViolation("/data/\(name)", "must be a lowercase UUID")

@@ -6,6 +6,7 @@ import Contracts
 /// decided by ``Admission``.
 package enum Happening: Hashable, Sendable {
     case alert(AlertHappening)
+    case security(Detection)
     case test(TestEventData)
 
     /// Reads the data that belongs to the event's type.
@@ -18,6 +19,7 @@ package enum Happening: Hashable, Sendable {
         switch type {
         case .alertTriggered: self = .alert(try AlertHappening(.firing, data))
         case .alertResolved: self = .alert(try AlertHappening(.resolved, data))
+        case .securityDetected: self = .security(try Detection(data))
         case .testRequested:
             let installation = InstallationID(try data.identifier("installation_id"))
             self = .test(

@@ -13,6 +13,8 @@ package struct Notification: Hashable, Sendable {
 
     /// The first notification of the alert cycle that it is a trigger of.
     package var cycle: EventID?
+    /// What detections share that stay silent after one another.
+    package var dedupeKey: [UInt8]?
 
     package var category: Category { content.category }
 
@@ -50,6 +52,11 @@ extension Notification {
                 cycle = eventID
             case .resolved: after = try identity.eventID(alertKey: alert.key, status: .firing)
             }
+        case .security(let detection):
+            eventID = try identity.eventID(detection)
+            content = .security(detection.content)
+            audience = .everyone
+            dedupeKey = try detection.dedupeKey()
         case .test(let test):
             eventID = test.eventID
             content = .test

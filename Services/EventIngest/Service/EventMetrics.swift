@@ -33,6 +33,18 @@ package struct EventMetrics: Sendable {
         ).add()
     }
 
+    func resolved(_ events: ResolvedEvents) {
+        for (verdict, count) in [
+            (Verdict.admitted, events.admitted), (.suppressed, events.suppressed),
+        ] where count > 0 {
+            metrics.counter(
+                "pushbus_eventingest_resolved_total",
+                help: "Unresolved events by what was decided in the end.",
+                labels: ["verdict": verdict.rawValue]
+            ).add(UInt64(count))
+        }
+    }
+
     func settled(_ count: Int) {
         metrics.counter(
             "pushbus_eventingest_settled_total",

@@ -34,6 +34,7 @@ package struct CloudEvent<Payload: Codable & Sendable>: Codable, Sendable {
 package enum EventType: String, Codable, CaseIterable, Sendable {
     case alertTriggered = "org.pushbus.alert.triggered.v1"
     case alertResolved = "org.pushbus.alert.resolved.v1"
+    case securityDetected = "org.pushbus.security.detected.v1"
     case testRequested = "org.pushbus.test.requested.v1"
 }
 

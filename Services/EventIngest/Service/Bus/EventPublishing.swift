@@ -100,7 +100,7 @@ package struct EventPublishing: Sendable {
             if admission == .notPermitted { metrics.refused() }
             guard case .record(let record) = admission else { continue }
             metrics.recorded(record.verdict)
-            if record.verdict == .admitted { isAnyOpen = true }
+            if [.admitted, .unresolved].contains(record.verdict) { isAnyOpen = true }
         }
         if isAnyOpen { wakes.committed.signal() }
         return admissions.map(\.result)

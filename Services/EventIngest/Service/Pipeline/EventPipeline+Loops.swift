@@ -95,6 +95,12 @@ extension EventPipeline {
                 log.info("events expired", ["count": .int(ended)])
                 wakes.due.signal()
             }
+            let resolved = try await store.resolve(limit: limits.upkeepRows)
+            metrics.resolved(resolved)
+            if resolved.admitted > 0 {
+                wakes.committed.signal()
+                wakes.due.signal()
+            }
             metrics.backlog(try await store.backlog(), now: time.wall.second)
             if time.monotonic >= nextPurge {
                 let purged = try await store.purge(limit: limits.upkeepRows)

@@ -66,6 +66,7 @@ enum EventSchema {
         ),
         PolicySchema.migration,
         PolicySchema.publishers,
+        PolicySchema.detections,
     ]
 
     /// How ``Handoff/Phase`` is written; below 10 an event is open.
@@ -73,6 +74,7 @@ enum EventSchema {
         static let awaitingWatermark: Int64 = 0
         static let due: Int64 = 1
         static let handed: Int64 = 2
+        static let unresolved: Int64 = 5
         static let fannedOut: Int64 = 10
         static let expired: Int64 = 11
         static let suppressed: Int64 = 12

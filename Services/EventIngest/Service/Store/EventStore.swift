@@ -41,6 +41,10 @@ package protocol EventStore: Sendable {
     /// How many events are open, and since when the oldest of them.
     func backlog() async throws -> EventBacklog
 
+    /// Decides again about unresolved detections, in the order in which they happened; one that
+    /// stays unresolved holds the younger ones of its dedupe key and no others.
+    func resolve(limit: Int) async throws -> ResolvedEvents
+
     /// Puts policy items in force and removes others, all of them or none, and records who did.
     /// An item that is as it was before changes nothing.
     func change(_ change: PolicyChange, by person: String) async throws -> PolicyChangeAnswer
@@ -81,6 +85,14 @@ package struct IntegratorsInForce: Hashable, Sendable {
         self.state = state
         self.integrators = integrators
     }
+}
+
+/// How many unresolved events were decided about.
+package struct ResolvedEvents: Hashable, Sendable {
+    package var admitted = 0
+    package var suppressed = 0
+
+    package init() {}
 }
 
 /// What decides beside the policy that operators keep in the store.

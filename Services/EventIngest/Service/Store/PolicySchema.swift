@@ -15,6 +15,26 @@ enum PolicySchema {
         ]
     )
 
+    /// `silences` holds when the latest detection of a dedupe key happened that a rule matched;
+    /// unresolved events keep their detection for the next decision.
+    static let detections = Migration(
+        number: 4,
+        name: "eventingest_4_detections",
+        statements: [
+            """
+            CREATE TABLE silences (
+                dedupe_key BLOB PRIMARY KEY,
+                last_at_ms INTEGER NOT NULL
+            ) STRICT, WITHOUT ROWID
+            """,
+            "ALTER TABLE events ADD COLUMN dedupe_key BLOB",
+            "ALTER TABLE events ADD COLUMN detection BLOB",
+            """
+            CREATE INDEX events_unresolved ON events (occurred_at_ms, seq) WHERE state = 5
+            """,
+        ]
+    )
+
     static let migration = Migration(
         number: 2,
         name: "eventingest_2_policy",

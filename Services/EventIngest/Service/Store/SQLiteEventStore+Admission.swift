@@ -1,5 +1,6 @@
 import Contracts
 import EventIngestCore
+import FoundationEssentials
 import ServiceKit
 import Storage
 
@@ -13,7 +14,7 @@ extension SQLiteEventStore {
             "SELECT content_hash, event_id FROM received WHERE source = $1 AND id = $2",
             [.text(candidate.source), .text(candidate.id)]
         ) { row in (hash: row.blob(0), eventID: row.blob(1)) }
-        return AdmissionFacts(
+        var facts = AdmissionFacts(
             known: try known.map {
                 AdmissionFacts.Known(
                     contentHash: $0.hash,
@@ -25,6 +26,10 @@ extension SQLiteEventStore {
             isFull: false,
             now: now
         )
+        if let key = candidate.notification.dedupeKey {
+            facts.detection = try detection(connection, key)
+        }
+        return facts
     }
 
     private static func isKnown(_ connection: SQLiteConnection, _ event: EventID) throws -> Bool {
@@ -82,6 +87,7 @@ extension SQLiteEventStore {
         case .admitted:
             try insert(connection, record, candidate, EventSchema.Code.awaitingWatermark)
         case .expired: try insert(connection, record, candidate, EventSchema.Code.expired)
+        case .unresolved: try insert(connection, record, candidate, EventSchema.Code.unresolved)
         case .suppressed: try insert(connection, record, candidate, EventSchema.Code.suppressed)
         }
     }
@@ -93,13 +99,22 @@ extension SQLiteEventStore {
         _ state: Int64
     ) throws {
         let (notification, lifetime) = (record.notification, record.lifetime)
-        let isOpen = record.verdict == .admitted
+        let isOpen = [.admitted, .unresolved].contains(record.verdict)
+        let key = notification.dedupeKey
+        if record.startsSilence, let key {
+            try startSilence(connection, key, lifetime.occurredAt)
+        }
+        var detection: [UInt8]?
+        if record.verdict == .unresolved, case .security(let seen) = candidate.happening {
+            detection = [UInt8](try JSONEncoder().encode(seen))
+        }
         try connection.execute(
             """
             INSERT INTO events (event_id, source, id, category, occurred_at_ms, created_at,
                 expires_at, state, reason, after_event, holds, traceparent, payload, cycle,
-                admitted, publisher, type)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+                admitted, publisher, type, dedupe_key, detection)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                $19)
             """,
             [
                 .blob(notification.eventID.bytes), .text(candidate.source), .text(candidate.id),
@@ -111,8 +126,9 @@ extension SQLiteEventStore {
                 .bool(try holds(connection, notification)),
                 .text(orNull: isOpen ? candidate.traceparent : nil),
                 .blob(orNull: isOpen ? try EventPayload(notification).encoded() : nil),
-                .blob(orNull: notification.cycle?.bytes), .bool(isOpen),
+                .blob(orNull: notification.cycle?.bytes), .bool(record.verdict == .admitted),
                 .text(orNull: candidate.publisher.name), .text(candidate.type),
+                .blob(orNull: key), .blob(orNull: detection),
             ]
         )
     }

@@ -7,9 +7,12 @@ import Storage
 extension SQLiteEventStore {
     package func awaitingWatermark() async throws -> WatermarkMark? {
         try await database.read { connection in
-            try connection.first("SELECT max(seq) FROM events WHERE state = 0") { row in
-                row.intOrNil(0).map { WatermarkMark(sequence: $0) }
-            } ?? nil
+            let marks = try Self.unsettled.compactMap { condition in
+                try connection.first("SELECT max(seq) FROM events WHERE \(condition)") {
+                    $0.intOrNil(0)
+                } ?? nil
+            }
+            return marks.max().map { WatermarkMark(sequence: $0) }
         }
     }
 
@@ -17,13 +20,19 @@ extension SQLiteEventStore {
     package func settle(watermark: Int64, upTo mark: WatermarkMark) async throws -> Int {
         let time = time
         return try await database.write { connection in
-            try connection.execute(
-                """
-                UPDATE events SET state = 1, watermark = $1, turn_at_ms = $2
-                WHERE state = 0 AND seq <= $3
-                """,
-                [.int(watermark), .int(time.wall.milliseconds), .int(mark.sequence)]
-            )
+            // An unresolved event gets its watermark now, so that a late decision adds no phone.
+            try Self.unsettled.reduce(0) { count, condition in
+                try count
+                    + connection.execute(
+                        """
+                        UPDATE events SET watermark = $1,
+                            turn_at_ms = CASE WHEN state = 0 THEN $2 END,
+                            state = CASE WHEN state = 0 THEN 1 ELSE state END
+                        WHERE \(condition) AND seq <= $3
+                        """,
+                        [.int(watermark), .int(time.wall.milliseconds), .int(mark.sequence)]
+                    )
+            }
         }
     }
 
@@ -111,6 +120,9 @@ extension SQLiteEventStore {
 }
 
 extension SQLiteEventStore {
+    /// Which events have no watermark; apart, so that each is found by its index.
+    private static let unsettled = ["state = 0", "state = 5 AND watermark IS NULL"]
+
     /// In the order in which ``handoff(_:)`` reads them.
     private static let handoffColumns =
         "seq, state, turn_at_ms, watermark, cursor, written, skipped, expires_at"

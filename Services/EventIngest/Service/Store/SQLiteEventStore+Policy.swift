@@ -21,6 +21,7 @@ extension SQLiteEventStore {
         do {
             return try await database.write(rows: 2 * entries.count) { connection in
                 var changed: Int64 = 0
+                var cancelled: Int64 = 0
                 for (key, body) in entries {
                     let isNew = try Self.put(
                         connection,
@@ -30,8 +31,12 @@ extension SQLiteEventStore {
                         at: time.wall.second
                     )
                     if isNew { changed += 1 }
+                    if isNew, key.kind == .integrator {
+                        let integrator = try body.map { try Self.decode($0) }?.integrator
+                        cancelled += try Self.cancelRevoked(connection, key.id, integrator)
+                    }
                 }
-                return PolicyChangeAnswer(changed: changed, cancelled: 0)
+                return PolicyChangeAnswer(changed: changed, cancelled: cancelled)
             }
         } catch {
             cache.forget()

@@ -16,7 +16,8 @@ extension SQLiteEventStore {
         return try await database.write(rows: limit) { connection in
             try connection.execute(
                 """
-                UPDATE events SET state = 11, turn_at_ms = NULL, payload = NULL, traceparent = NULL
+                UPDATE events SET state = 11, turn_at_ms = NULL, payload = NULL, traceparent = NULL,
+                    detection = NULL
                 WHERE seq IN (
                     SELECT seq FROM events WHERE state < 10 AND expires_at <= $1 LIMIT $2
                 )
@@ -47,6 +48,10 @@ extension SQLiteEventStore {
             let events = try connection.execute(
                 "DELETE FROM received WHERE seq IN (\(old))",
                 bindings
+            )
+            try connection.execute(
+                "DELETE FROM silences WHERE last_at_ms < $1",
+                [.int((cut - 604_800) * 1000)]
             )
             return try events
                 + connection.execute("DELETE FROM events WHERE seq IN (\(ended))", bindings)
@@ -106,6 +111,7 @@ extension SQLiteEventStore {
 
     private static func state(_ code: Int64) -> EventState {
         switch code {
+        case EventSchema.Code.unresolved: .unresolved
         case EventSchema.Code.fannedOut: .fannedOut
         case EventSchema.Code.expired: .expired
         case EventSchema.Code.suppressed: .suppressed
@@ -119,6 +125,7 @@ extension SQLiteEventStore {
         case EventSchema.Code.awaitingWatermark: "waiting_for_registration"
         case EventSchema.Code.due: "waiting_for_fanout"
         case EventSchema.Code.handed: "at_fanout"
+        case EventSchema.Code.unresolved: "waiting_for_decision"
         case EventSchema.Code.expired: "time_ended"
         default: nil
         }

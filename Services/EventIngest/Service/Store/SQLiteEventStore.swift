@@ -56,7 +56,7 @@ package struct SQLiteEventStore: EventStore {
                     let admission = Admission(candidate, facts)
                     if case .record(let record) = admission {
                         try Self.write(connection, record, candidate)
-                        if record.verdict == .admitted { room -= 1 }
+                        if [.admitted, .unresolved].contains(record.verdict) { room -= 1 }
                     }
                     admissions.append(admission)
                 }
