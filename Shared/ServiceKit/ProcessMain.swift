@@ -31,9 +31,11 @@ package enum ProcessMain {
 
     /// Runs a process of that name until it is asked to stop, and ends it.
     ///
-    /// The prefix of its settings is `PUSHBUS_<NAME>_` unless another is given.
+    /// The prefix of its settings is `PUSHBUS_<NAME>_` and the program is called `pushbus-<name>`, unless
+    /// others are given.
     package static func run(
         name: String,
+        program: String? = nil,
         prefix: String? = nil,
         arguments: [String] = CommandLine.arguments,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -43,6 +45,7 @@ package enum ProcessMain {
         signal(SIGPIPE, SIG_IGN)
         let code = await outcome(
             name: name,
+            program: program ?? "pushbus-\(name)",
             prefix: prefix ?? "PUSHBUS_\(name.uppercased())_",
             arguments: Array(arguments.dropFirst()),
             environment: environment,
@@ -56,6 +59,7 @@ package enum ProcessMain {
     /// The exit code of a run; apart from `run` so that tests can call it.
     package static func outcome(
         name: String,
+        program: String,
         prefix: String,
         arguments: [String],
         environment: [String: String],
@@ -66,15 +70,15 @@ package enum ProcessMain {
     ) async -> Int32 {
         switch arguments {
         case ["--version"]:
-            print("pushbus-\(name) \(version)\n")
+            print("\(program) \(version)\n")
             return 0
         case ["--help"], ["-h"]:
-            print(await usage(name: name, prefix: prefix, build: build))
+            print(await usage(name: name, program: program, prefix: prefix, build: build))
             return 0
         case ["--print-config"], []:
             break
         default:
-            print("pushbus-\(name) takes --help, --version or --print-config\n")
+            print("\(program) takes --help, --version or --print-config\n")
             return 64
         }
         var reader = EnvironmentReader(prefix: prefix, values: environment)
@@ -132,13 +136,18 @@ package enum ProcessMain {
         return checked.printed()
     }
 
-    private static func usage(name: String, prefix: String, build: Build) async -> String {
+    private static func usage(
+        name: String,
+        program: String,
+        prefix: String,
+        build: Build
+    ) async -> String {
         var reader = EnvironmentReader(prefix: prefix, values: [:], onlyDeclares: true)
         _ = ProcessSettings(&reader)
         // With this reader `finish()` always throws, once everything is declared.
         _ = try? await build(&reader, ProcessContext(name: name, log: .silent))
         return """
-            pushbus-\(name) \(version)
+            \(program) \(version)
 
             Takes --help, --version or --print-config, otherwise it runs until SIGTERM or SIGINT.
             It is set up by these environment variables:

@@ -3,14 +3,24 @@ import Glibc
 import PushBusCrypto
 import TLS
 
+/// A value of a type never goes by itself, so its folder needs this.
+private func removeSharedCertificates() {
+    guard case .success(let made) = TestCertificates.shared else { return }
+    try? FileManager.default.removeItem(atPath: made.folder)
+}
+
 /// A folder with a self-made CA and server certificates of several kinds, removed at the end.
 final class TestCertificates: Sendable {
     let folder: String
     private let authority: CertificateAuthority
     private static let now = Int64(time(nil))
 
-    /// The one that most tests share.
-    static let shared = Result { try TestCertificates() }
+    /// The one that most tests share; its folder goes when the process ends.
+    static let shared = Result {
+        let made = try TestCertificates()
+        atexit(removeSharedCertificates)
+        return made
+    }
 
     init() throws {
         var template = Array("/tmp/pushbus-http2-XXXXXX".utf8CString)

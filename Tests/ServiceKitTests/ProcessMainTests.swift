@@ -25,6 +25,7 @@ struct ProcessMainTests {
     ) async -> Int32 {
         await ProcessMain.outcome(
             name: "x",
+            program: "pushbus-x",
             prefix: "PUSHBUS_X_",
             arguments: arguments,
             environment: environment,
