@@ -230,6 +230,11 @@ enum Samples {
         UserPasswordChangeAnswer(userID: UserID("u-1"), sessionsEnded: 3),
         UserDelete(username: "alice"),
         UserDeleteAnswer(userID: UserID("u-1"), sessionsEnded: 3),
+        UserTOTPChange(username: "alice", enabled: true),
+        UserTOTPChangeAnswer(
+            userID: UserID("u-1"),
+            uri: Password("otpauth://totp/PushBus:alice?secret=GEZDGNBV&issuer=PushBus")
+        ),
     ]
 
     static let relay: [any BusMessage] = [

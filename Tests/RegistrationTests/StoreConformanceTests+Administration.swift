@@ -32,9 +32,9 @@ extension StoreConformanceTests {
             let changed = try #require(try await store.changePassword(of: .id(user), hash: "new"))
             #expect(changed == (user, 1))
             let session = Self.session("p", tokens: 2, at: Self.start)
-            let old = SessionProof.password(user, hash: "hash")
+            let old = SessionProof.password(user, hash: "hash", step: nil)
             #expect(try await store.openSession(session, by: old) == nil)
-            let new = SessionProof.password(user, hash: "new")
+            let new = SessionProof.password(user, hash: "new", step: nil)
             #expect(try await store.openSession(session, by: new) != nil)
         }
     }

@@ -14,7 +14,7 @@ extension StoreConformanceTests {
         return try #require(
             try await store.openSession(
                 session("phone-\(user)", tokens: tokens, at: start),
-                by: .password(account.id, hash: "hash")
+                by: .password(account.id, hash: "hash", step: nil)
             )
         )
     }

@@ -22,6 +22,7 @@ enum PushBusProgram {
             UserCommand.list,
             UserCommand.role,
             UserCommand.password,
+            UserCommand.totp,
             UserCommand.delete,
             PairCommand.command,
             PublishCommand.command,

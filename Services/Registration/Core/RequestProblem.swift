@@ -31,6 +31,12 @@ package struct RequestProblem: Error, Hashable, Sendable, CustomStringConvertibl
         "invalid_credentials",
         "Not accepted. Check what you sent and sign in again."
     )
+    /// Told only to who has the right password.
+    package static let oneTimeCodeRequired = Self(
+        401,
+        "one_time_code_required",
+        "This account asks for a one-time code. Send it as one_time_code."
+    )
     package static let unauthorized = Self(
         401,
         "unauthorized",

@@ -17,19 +17,32 @@ package struct SignInDevice: Hashable, Sendable {
     }
 }
 
-/// `POST /api/mobile/auth/login`
-package struct LoginRequest: Sendable {
+/// What an account shows to be let in.
+package struct Credentials: Sendable {
     package let username: String
     package let password: Password
+    /// Six digits of the authenticator app, for accounts that ask for them.
+    package let oneTimeCode: Password?
+
+    init(_ fields: RequestFields, hasCode: Bool) throws(RequestProblem) {
+        username = try fields.text("username", bytes: 1...128)
+        password = try fields.password("password", bytes: 1...1024)
+        oneTimeCode = try hasCode ? fields.password("one_time_code", bytes: 6...6) : nil
+    }
+}
+
+/// `POST /api/mobile/auth/login`
+package struct LoginRequest: Sendable {
+    package let credentials: Credentials
     package let device: SignInDevice
 
     package init(parsing body: [UInt8]) throws(RequestProblem) {
-        let fields = try RequestFields(
-            parsing: body,
-            exactly: ["username", "password", "installation_id", "device_name"]
+        let names: Set<String> = ["username", "password", "installation_id", "device_name"]
+        let (fields, form) = try RequestFields.parse(
+            body,
+            asOneOf: [names, names.union(["one_time_code"])]
         )
-        username = try fields.text("username", bytes: 1...128)
-        password = try fields.password("password", bytes: 1...1024)
+        credentials = try Credentials(fields, hasCode: form == 1)
         device = try SignInDevice(fields)
     }
 }

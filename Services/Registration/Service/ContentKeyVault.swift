@@ -58,6 +58,38 @@ package struct ContentKeyVault: Sendable {
         return key
     }
 
+    /// Seals the secret of an account's one-time codes; bound to the account's name, which stays.
+    package func sealSecret(_ secret: SecretBytes, of username: String) throws(CryptoError) -> Blob
+    {
+        let nonce = nonce()
+        let sealed = try master.withBytes { master throws(CryptoError) in
+            try AESGCM.seal(
+                secret.withBytes { Array($0) },
+                key: Array(master),
+                nonce: nonce,
+                authenticating: Self.context(username)
+            )
+        }
+        return Blob(nonce + sealed)
+    }
+
+    package func openSecret(_ sealed: Blob, of username: String) throws(Unreadable) -> SecretBytes {
+        let bytes = master.withBytes { master in
+            try? AESGCM.open(
+                Array(sealed.bytes.dropFirst(AESGCM.nonceBytes)),
+                key: Array(master),
+                nonce: Array(sealed.bytes.prefix(AESGCM.nonceBytes)),
+                authenticating: Self.context(username)
+            )
+        }
+        guard let bytes else { throw Unreadable() }
+        return SecretBytes(bytes)
+    }
+
+    private static func context(_ username: String) -> [UInt8] {
+        Array("PushBus.TOTP.v1|\(username)".utf8)
+    }
+
     /// Equal for equal keys of an id; tells nothing of the key, which is random.
     package static func digest(_ key: ContentKey, id: KeyID) -> Blob {
         Blob(SHA256.hash(Array("PushBus.ContentKey.digest.v1|\(id)|".utf8) + key.bytes))

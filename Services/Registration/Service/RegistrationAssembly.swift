@@ -49,7 +49,7 @@ package enum RegistrationAssembly {
         _ passwordCost: PasswordHash.Cost
     ) throws -> ProcessMain.Assembly {
         let passwords = try PasswordThread(cost: passwordCost, metrics: context.metrics)
-        let desk = desk(store, passwords, settings, context)
+        let desk = desk(store, passwords, vault, settings, context)
         let runtime = try BusRuntime(log: context.log)
         let ingest = try client("eventingest", settings.eventIngest, settings, context, runtime)
         let delivery = try client("delivery", settings.delivery, settings, context, runtime)
@@ -109,6 +109,7 @@ package enum RegistrationAssembly {
     private static func desk(
         _ store: SQLiteRegistrationStore,
         _ passwords: PasswordThread,
+        _ vault: ContentKeyVault,
         _ settings: RegistrationSettings,
         _ context: ProcessContext
     ) -> SessionDesk {
@@ -120,6 +121,7 @@ package enum RegistrationAssembly {
                 metrics: context.metrics
             ),
             passwords: passwords,
+            vault: vault,
             lifetimes: settings.lifetimes,
             time: context.time,
             random: context.random

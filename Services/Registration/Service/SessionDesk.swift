@@ -19,17 +19,19 @@ package struct SessionDesk: Sendable {
         let hashes: TokenHashes
     }
 
-    private let store: any AccountStore & AccountAdministration & SessionStore
-    private let gate: SignInGate
-    private let passwords: PasswordThread
+    let store: any RegistrationStore
+    let gate: SignInGate
+    let passwords: PasswordThread
+    let vault: ContentKeyVault
     private let lifetimes: SessionLifetimes
     private let time: any TimeSource
     private let random: RandomSource
 
     package init(
-        store: any AccountStore & AccountAdministration & SessionStore,
+        store: any RegistrationStore,
         gate: SignInGate,
         passwords: PasswordThread,
+        vault: ContentKeyVault,
         lifetimes: SessionLifetimes,
         time: any TimeSource,
         random: RandomSource
@@ -37,21 +39,17 @@ package struct SessionDesk: Sendable {
         self.store = store
         self.gate = gate
         self.passwords = passwords
+        self.vault = vault
         self.lifetimes = lifetimes
         self.time = time
         self.random = random
     }
 
-    private var now: UnixSeconds { time.wall.second }
+    var now: UnixSeconds { time.wall.second }
 
     /// Nil when account and password do not fit; both cases take equally long.
     package func login(_ request: LoginRequest, from source: String) async throws -> Grant? {
-        let attempt = try gate.enter(.password, account: request.username, source: source)
-        let known = try await store.account(named: request.username)
-        let fits = try await passwords.verify(request.password, against: known?.passwordHash)
-        guard fits, let known else { return nil }
-        gate.succeeded(attempt)
-        let proof = SessionProof.password(known.account.id, hash: known.passwordHash)
+        guard let proof = try await verify(request.credentials, from: source) else { return nil }
         return try await open(request.device, by: proof)
     }
 
@@ -194,7 +192,9 @@ package struct SessionDesk: Sendable {
         )
     }
 
-    private func secret(bytes count: Int) -> String {
+    func secretBytes(_ count: Int) -> [UInt8] { random.bytes(count) }
+
+    func secret(bytes count: Int) -> String {
         Base64.encodeURL(random.bytes(count))
     }
 
@@ -204,7 +204,7 @@ package struct SessionDesk: Sendable {
     }
 
     /// Tokens and codes are random and long: a plain hash is enough to keep them from the store.
-    private static func hash(_ secret: String) -> Blob {
+    static func hash(_ secret: String) -> Blob {
         Blob(SHA256.hash(Array(secret.utf8)))
     }
 }

@@ -3,7 +3,7 @@ import Contracts
 import ServiceKit
 import Topology
 
-/// `pushbus user list`, `role`, `password` and `delete`
+/// `pushbus user list`, `role`, `password`, `totp` and `delete`
 enum UserCommand {
     private static let name = Command.Positional("NAME", "the account's name")
 
@@ -30,10 +30,10 @@ enum UserCommand {
             for user in users { Terminal.standard.line(try JSONText.line(user)) }
             return ExitCode.success
         }
-        var table = Table(["NAME", "ROLE", "DEVICES", "SINCE", "USER"], rightAligned: [2])
+        var table = Table(["NAME", "ROLE", "DEVICES", "CODES", "SINCE", "USER"], rightAligned: [2])
         for user in users {
             table.add([
-                user.username, user.role.rawValue, String(user.devices),
+                user.username, user.role.rawValue, String(user.devices), user.totp ? "yes" : "no",
                 user.createdAt.start.rfc3339, user.userID.text,
             ])
         }
@@ -93,6 +93,34 @@ enum UserCommand {
         let answer = try await connection.ask(request, of: .registration)
         Terminal.standard.line(
             "changed; sessions of \(request.username) that ended: \(answer.sessionsEnded)"
+        )
+        return ExitCode.success
+    }
+
+    static let totp = Command(
+        "user totp",
+        "Asks an account for a one-time code at sign-in, or no more.",
+        positionals: [name, .init("SWITCH", "on or off")],
+        options: BusConnection.options,
+        notes: """
+            'on' makes a new secret and prints it once, as the URI that authenticator apps take.
+
+            \(ExitCode.help)
+            """
+    ) { arguments in
+        let connection = try BusConnection(arguments)
+        let words = ["on": true, "off": false]
+        guard let enabled = words[try arguments.requiredWord("SWITCH")] else {
+            throw UsageError("SWITCH must be on or off")
+        }
+        let request = UserTOTPChange(
+            username: try arguments.requiredWord("NAME"),
+            enabled: enabled
+        )
+        try check(request)
+        let answer = try await connection.ask(request, of: .registration)
+        Terminal.standard.line(
+            answer.uri?.text ?? "\(request.username) signs in without one-time codes now"
         )
         return ExitCode.success
     }

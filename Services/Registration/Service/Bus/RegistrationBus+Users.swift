@@ -20,6 +20,14 @@ extension RegistrationBus {
                 return UserPasswordChangeAnswer(userID: id, sessionsEnded: Int64(ended))
             }
         }
+        routes.answer(UserTOTPChange.self) { (request, _) throws(Reject) in
+            try await guarded {
+                guard let (id, uri) = try await desk.changeTOTP(request) else {
+                    throw Self.unknownAccount
+                }
+                return UserTOTPChangeAnswer(userID: id, uri: uri)
+            }
+        }
         routes.answer(UserDelete.self) { (request, _) throws(Reject) in
             try await guarded {
                 let gone = try await store.deleteAccount(.username(request.username))

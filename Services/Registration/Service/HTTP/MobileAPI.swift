@@ -103,6 +103,12 @@ package struct MobileAPI: HTTPHandler {
             return try grant(await parts.desk.refresh(RefreshRequest(parsing: body), from: source))
         case .revoke:
             return try await revoke(body, from: source)
+        case .openRecovery:
+            return try await openRecovery(body, from: source)
+        case .listRecovery:
+            return try await listRecovery(request.head)
+        case .endRecovered(let id):
+            return try await endRecovered(id, request.head)
         default:
             return try await answer(request, route, try await authenticate(request.head))
         }
@@ -142,7 +148,7 @@ package struct MobileAPI: HTTPHandler {
             return try await listDevices(caller)
         case .endDevice(let id):
             return try await endDevice(id, caller)
-        case .login, .pair, .refresh, .revoke:
+        case .login, .pair, .refresh, .revoke, .openRecovery, .listRecovery, .endRecovered:
             throw RequestProblem.notFound
         }
     }
@@ -222,7 +228,7 @@ package struct MobileAPI: HTTPHandler {
         return caller
     }
 
-    private func bearer(_ head: HTTPRequestHead) -> Substring? {
+    func bearer(_ head: HTTPRequestHead) -> Substring? {
         guard let value = head.headers["Authorization"], value.utf8.count <= 512,
             value.prefix(7).lowercased() == "bearer "
         else { return nil }

@@ -11,6 +11,9 @@ enum MobileRoute: Hashable {
     case revoke
     case issueCode
     case issueProof
+    case openRecovery
+    case listRecovery
+    case endRecovered(SessionID)
     case listDevices
     case endDevice(SessionID)
     case readSettings
@@ -21,14 +24,14 @@ enum MobileRoute: Hashable {
 
     var needsSession: Bool {
         switch self {
-        case .login, .pair, .refresh, .revoke: false
+        case .login, .pair, .refresh, .revoke, .openRecovery: false
         default: true
         }
     }
 
     var takesBody: Bool {
         switch self {
-        case .readSettings, .readTest, .listDevices, .endDevice: false
+        case .readSettings, .readTest, .listDevices, .endDevice, .listRecovery, .endRecovered: false
         default: true
         }
     }
@@ -44,6 +47,8 @@ enum MobileRoute: Hashable {
         "/auth/revoke": ["POST": .revoke],
         "/auth/pairing-code": ["POST": .issueCode],
         "/auth/proof": ["POST": .issueProof],
+        "/auth/recovery": ["POST": .openRecovery],
+        "/auth/recovery/sessions": ["GET": .listRecovery],
         "/devices": ["GET": .listDevices],
         "/push/settings": ["GET": .readSettings, "PUT": .saveSettings],
         "/push/encrypted-register": ["POST": .register],
@@ -66,6 +71,11 @@ enum MobileRoute: Hashable {
             guard id.utf8.count <= 128 else { throw .notFound }
             return .endDevice(SessionID(id))
         }
+        if let id = rest(of: path, after: recovered) {
+            guard head.method == "DELETE" else { throw methodNotAllowed }
+            guard id.utf8.count <= 128 else { throw .notFound }
+            return .endRecovered(SessionID(id))
+        }
         guard let methods = byPath[path] else { throw .notFound }
         guard let route = methods[head.method] else { throw methodNotAllowed }
         return route
@@ -76,10 +86,12 @@ enum MobileRoute: Hashable {
         let path = String(path.dropFirst(prefix.count))
         if rest(of: path, after: tests) != nil { return "GET" }
         if rest(of: path, after: devices) != nil { return "DELETE" }
+        if rest(of: path, after: recovered) != nil { return "DELETE" }
         return byPath[path]?.keys.sorted().joined(separator: ", ") ?? ""
     }
 
     private static let tests = "/push/test/"
+    private static let recovered = "/auth/recovery/sessions/"
     private static let devices = "/devices/"
 
     private static func rest(of path: String, after start: String) -> String? {

@@ -13,6 +13,27 @@ enum RegistrationSchema {
             name: "registration: proofs that end a session, access tokens that are forgotten",
             statements: sessionProofs + forgettableAccessTokens
         ),
+        Migration(
+            number: 3,
+            name: "registration: one-time codes",
+            statements: [
+                "ALTER TABLE accounts ADD COLUMN totp_secret BLOB",
+                "ALTER TABLE accounts ADD COLUMN totp_last_step INTEGER NOT NULL DEFAULT 0",
+            ]
+        ),
+        Migration(number: 4, name: "registration: recovery of sessions", statements: recoveries),
+    ]
+
+    private static let recoveries = [
+        """
+        CREATE TABLE recoveries (
+            recovery_hash BLOB PRIMARY KEY NOT NULL,
+            user_id TEXT NOT NULL,
+            installation_id TEXT NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT
+        """,
+        "CREATE INDEX recoveries_by_user ON recoveries (user_id)",
     ]
 
     /// `kind` 0 is a proof that was asked for, 1 a refresh token that was used.

@@ -4,7 +4,7 @@ import RegistrationCore
 /// What Registration keeps, in its own terms. Every change is committed when its call returns;
 /// refusals are thrown as `RequestProblem` and change nothing.
 package typealias RegistrationStore = AccountStore & AccountAdministration & SessionStore
-    & InstallationStore & AudienceStore & TestStore
+    & RecoveryStore & InstallationStore & AudienceStore & TestStore
 
 /// Accounts and pairing codes.
 package protocol AccountStore: Sendable {
@@ -45,6 +45,9 @@ package protocol AccountAdministration: Sendable {
         of account: AccountName,
         hash: String
     ) async throws -> (id: UserID, sessionsEnded: Int)?
+
+    /// Asks for one-time codes of a new secret at sign-in, or no more.
+    func changeTOTP(of account: AccountName, secret: Blob?) async throws -> UserID?
 
     /// Deletes an account with all that it has.
     func deleteAccount(_ account: AccountName) async throws -> (id: UserID, sessionsEnded: Int)?
@@ -88,6 +91,26 @@ package protocol SessionStore: Sendable {
 
     /// Forgets expired access tokens, sessions, codes and old tests; returns how many rows changed.
     func purge(now: UnixSeconds) async throws -> Int
+}
+
+/// Sessions that a phone has lost.
+package protocol RecoveryStore: Sendable {
+    /// Keeps the hash of an authorization; nil when the proof does not hold.
+    func openRecovery(
+        _ hash: Blob,
+        on installation: InstallationID,
+        by proof: SessionProof,
+        now: UnixSeconds
+    ) async throws -> Recovery?
+
+    /// What an authorization is for, nil when it is unknown or expired.
+    func recovery(_ hash: Blob, now: UnixSeconds) async throws -> Recovery?
+
+    /// The sessions of that account and installation, newest first, expired ones too.
+    func sessions(of recovery: Recovery) async throws -> [Device]
+
+    /// Ends exactly that session; false when it is not of that account and installation.
+    func endSession(_ id: SessionID, of recovery: Recovery) async throws -> Bool
 }
 
 /// Settings and registrations, as seen by a signed-in phone.
@@ -152,6 +175,10 @@ package protocol TestStore: Sendable {
 package struct StoredAccount: Sendable, CustomStringConvertible, CustomReflectable {
     package let account: Account
     package let passwordHash: String
+    /// The sealed secret of one-time codes; nil when the account asks for none.
+    package let totpSecret: Blob?
+    /// The step of the last code that was used.
+    package let totpLastStep: Int64
 
     package var description: String { "‹account›" }
     package var customMirror: Mirror { Mirror(self, children: []) }
@@ -165,8 +192,9 @@ package enum AccountName: Hashable, Sendable {
 
 /// Why a session may be opened.
 package enum SessionProof: Sendable {
-    /// The password of that account was verified against that hash, which has to be there still.
-    case password(UserID, hash: String)
+    /// The password of that account was verified against that hash, which has to be there still; and
+    /// the one-time code of that step, which has to be unused still, if the account asks for one.
+    case password(UserID, hash: String, step: Int64?)
     /// The hash of a pairing code.
     case pairing(Blob)
 }

@@ -31,7 +31,10 @@ extension SQLiteRegistrationStore {
     package func account(named username: String) async throws -> StoredAccount? {
         try await database.read { connection in
             try connection.first(
-                "SELECT user_id, username, role, password_hash FROM accounts WHERE username = $1",
+                """
+                SELECT user_id, username, role, password_hash, totp_secret, totp_last_step
+                FROM accounts WHERE username = $1
+                """,
                 [.text(username)]
             ) { row in
                 StoredAccount(
@@ -40,7 +43,9 @@ extension SQLiteRegistrationStore {
                         username: row.text(1),
                         role: Role(rawValue: row.text(2)) ?? .member
                     ),
-                    passwordHash: row.text(3)
+                    passwordHash: row.text(3),
+                    totpSecret: row.isNull(4) ? nil : Blob(row.blob(4)),
+                    totpLastStep: row.int(5)
                 )
             }
         }

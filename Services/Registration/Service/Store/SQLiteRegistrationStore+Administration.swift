@@ -13,7 +13,8 @@ extension SQLiteRegistrationStore {
                 """
                 SELECT a.user_id, a.username, a.role, a.created_at, (
                     SELECT COUNT(*) FROM sessions s
-                    WHERE s.user_id = a.user_id AND s.expires_at > $1)
+                    WHERE s.user_id = a.user_id AND s.expires_at > $1),
+                    a.totp_secret IS NOT NULL
                 FROM accounts a WHERE a.username > $2 ORDER BY a.username LIMIT $3
                 """,
                 [.int(now.seconds), .text(name ?? ""), .int(limit + 1)]
@@ -26,7 +27,7 @@ extension SQLiteRegistrationStore {
                     ),
                     createdAt: UnixSeconds(row.int(3)),
                     devices: row.int(4),
-                    totp: false
+                    totp: row.bool(5)
                 )
             }
             let more = rows.count > limit
@@ -70,6 +71,20 @@ extension SQLiteRegistrationStore {
                 [.text(hash), .text(id.text)]
             )
             return (id, try Self.endAll(of: id, in: connection))
+        }
+    }
+
+    package func changeTOTP(
+        of account: AccountName,
+        secret: Blob?
+    ) async throws -> UserID? {
+        try await database.write { connection in
+            guard let (id, _) = try Self.find(account, in: connection) else { return nil }
+            try connection.execute(
+                "UPDATE accounts SET totp_secret = $1, totp_last_step = 0 WHERE user_id = $2",
+                [.blob(orNull: secret?.bytes), .text(id.text)]
+            )
+            return id
         }
     }
 
@@ -121,6 +136,7 @@ extension SQLiteRegistrationStore {
         ) { SessionID($0.text(0)) }
         try endSessions(sessions, in: connection)
         try connection.execute("DELETE FROM pairing_codes WHERE user_id = $1", [.text(user.text)])
+        try connection.execute("DELETE FROM recoveries WHERE user_id = $1", [.text(user.text)])
         return sessions.count
     }
 }

@@ -8,7 +8,13 @@ extension SQLiteRegistrationStore {
         by proof: SessionProof
     ) async throws -> Caller? {
         try await database.write(rows: 3) { connection in
-            guard let (userID, role) = try Self.account(for: proof, session, in: connection) else {
+            guard
+                let (userID, role) = try Self.account(
+                    for: proof,
+                    now: session.createdAt,
+                    in: connection
+                )
+            else {
                 return nil
             }
             let installation = session.device.installationID
@@ -44,40 +50,6 @@ extension SQLiteRegistrationStore {
             )
             return Caller(session: opened, role: role)
         }
-    }
-
-    /// The account a proof stands for; a pairing code is spent here.
-    private static func account(
-        for proof: SessionProof,
-        _ session: NewSession,
-        in connection: SQLiteConnection
-    ) throws -> (UserID, Role)? {
-        let userID: UserID
-        switch proof {
-        case .password(let id, let hash):
-            // The password may have changed while it was being verified.
-            let stands = try connection.first(
-                "SELECT 1 FROM accounts WHERE user_id = $1 AND password_hash = $2",
-                [.text(id.text), .text(hash)]
-            ) { _ in true }
-            guard stands != nil else { return nil }
-            userID = id
-        case .pairing(let hash):
-            let owner = try connection.first(
-                "SELECT user_id FROM pairing_codes WHERE code_hash = $1 AND expires_at > $2",
-                [.blob(hash.bytes), .int(session.createdAt.seconds)]
-            ) { UserID($0.text(0)) }
-            guard let owner else { return nil }
-            try connection.execute(
-                "DELETE FROM pairing_codes WHERE code_hash = $1",
-                [.blob(hash.bytes)]
-            )
-            userID = owner
-        }
-        return try connection.first(
-            "SELECT role FROM accounts WHERE user_id = $1",
-            [.text(userID.text)]
-        ) { (userID, Role(rawValue: $0.text(0)) ?? .member) }
     }
 
     package func caller(accessHash: Blob, now: UnixSeconds) async throws -> Caller? {
@@ -148,6 +120,10 @@ extension SQLiteRegistrationStore {
                     SELECT session_id FROM sessions
                     WHERE access_hash IS NOT NULL AND access_expires_at <= $1 LIMIT 500)
                 """,
+                [.int(now.seconds)]
+            )
+            try connection.execute(
+                "DELETE FROM recoveries WHERE expires_at <= $1",
                 [.int(now.seconds)]
             )
             let codes = try connection.execute(
