@@ -85,7 +85,7 @@ let package = Package(
         // C libraries of Debian, each imported by its one wrapper below.
         [
             "CLinux", "CZMQ", "COpenSSL", "CNghttp2", "CMHD", "CSQLite", "CCurl", "CMsgpack",
-            "CSodium",
+            "CSodium", "CQREncode",
         ]
         .map(cLibrary),
         [
@@ -106,6 +106,7 @@ let package = Package(
             shared("HTTP2", ["CNghttp2", "TLS", "Loop"]),
             shared("HTTPClient", ["CCurl", "Loop"]),
             shared("PushBusCrypto", ["COpenSSL", "CSodium", "Contracts"]),
+            shared("QRCode", ["CQREncode"]),
             shared("PushBusDevice", ["Contracts", "PushBusCrypto"]),
             shared("Topology", ["Contracts", "Loop", "ServiceKit"]),
         ],
@@ -140,7 +141,7 @@ let package = Package(
                 "Tools/pushbus",
                 [
                     "Commands", "Contracts", "Loop", "ServiceKit", "Bus", "ZeroMQ", "PushBusCrypto",
-                    "Topology",
+                    "QRCode", "Topology",
                 ]
             ),
             executable(
@@ -164,6 +165,7 @@ let package = Package(
         tests("HTTP2", ["HTTP2", "TLS", "Loop", "PushBusCrypto"]),
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
+        tests("QRCode", ["QRCode"]),
         tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
         tests(
             "Commands",

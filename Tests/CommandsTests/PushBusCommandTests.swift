@@ -19,6 +19,18 @@ import Topology
         )
     }
 
+    @Test func aPairingCodeNamesServerAndCode() {
+        let answer = PairingCreateAnswer(
+            code: Password("a-b_c"),
+            serverURL: "https://push.example.org:8443/x y",
+            expiresAt: UnixSeconds(1)
+        )
+        #expect(
+            PairCommand.uri(of: answer)
+                == "pushbus://pair?server=https%3A%2F%2Fpush.example.org%3A8443%2Fx%20y&code=a-b_c"
+        )
+    }
+
     @Test func aTriggerIsACloudEvent() throws {
         let request = try request([
             "--trigger", "--rule", "cpu", "--server", "web-1", "--rule-name", "CPU high",

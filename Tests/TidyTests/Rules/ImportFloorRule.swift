@@ -5,6 +5,7 @@ struct ImportFloorRule: TidyRule {
         "CLinux": ["Loop"], "CZMQ": ["ZeroMQ"], "COpenSSL": ["TLS", "PushBusCrypto"],
         "CNghttp2": ["HTTP2"], "CMHD": ["HTTPServer"], "CSQLite": ["Storage"],
         "CCurl": ["HTTPClient"], "CMsgpack": ["Bus"], "CSodium": ["PushBusCrypto"],
+        "CQREncode": ["QRCode"],
     ]
 
     func breaches(in tree: SourceTree) -> [Breach] {
