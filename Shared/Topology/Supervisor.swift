@@ -282,7 +282,10 @@ extension Supervisor {
         if !entry.isStopping {
             log.warning(
                 "process ended unasked",
-                ["process": .string(name), "status": .text(status)]
+                [
+                    "process": .string(name), "status": .text(status),
+                    "see": .string(logPlace(name)),
+                ]
             )
         }
         if case .always(let backoff) = entry.plan.restart, !entry.isStopping,

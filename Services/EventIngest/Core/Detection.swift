@@ -2,7 +2,7 @@ import Contracts
 
 /// A raw detection on a server; only an enabled rule makes a notification of it.
 package struct Detection: Hashable, Codable, Sendable {
-    /// What was detected (contracts §2.2); rule types have names of their own.
+    /// What was detected; rule types have names of their own.
     package enum Kind: String, Codable, CaseIterable, Sendable {
         case newAddressLogin = "ssh_new_ip_login"
         case bruteForce = "ssh_brute_force"

@@ -80,7 +80,7 @@ struct PhoneReport: Sendable {
         let detail = String(describing: error)
         var fields: [String: JSONValue] = ["message": .string(detail)]
         if let error = error as? DeviceError { fields["code"] = .string(error.code.name) }
-        let again = wait.map { " (again in \($0 / .seconds(1)) s)" } ?? ""
+        let again = wait.map { " (again in \(Int64(($0 / .seconds(1)).rounded(.up))) s)" } ?? ""
         say("error", "! \(detail)\(again)", fields)
     }
 }
