@@ -26,7 +26,8 @@ struct BenchPhone: Sendable {
         wantsAlerts: Bool = true,
         in world: BenchWorld
     ) async throws -> [BenchPhone] {
-        let lanes = 32
+        // Registration lets no more attempts of one source be open at a time than it allows failures.
+        let lanes = 16
         let phones = try (first..<first + count).map { try BenchPhone($0) }
         let accounts = (0..<min(8, count)).map { "bench-\(first)-\($0)" }
         for account in accounts {
