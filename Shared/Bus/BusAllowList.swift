@@ -54,7 +54,8 @@ package struct BusAllowList: Hashable, Sendable {
     package func principal(forKey z85: String) -> BusPrincipal? { byKey[z85] }
 
     /// Reads an allow-list: a line for each principal with name, public key (Z85), message types
-    /// and sources, separated by spaces; the last two are comma lists, `*` or left out (all).
+    /// and sources, separated by spaces; the last two are comma lists or `*`. The types must be
+    /// there, so that nobody gets all of them by a word left out; without sources it may use all.
     ///
     /// Lines that begin with `#` are comments. A bad line admits nobody and is reported.
     package static func parse(_ text: String) -> (list: BusAllowList, faults: [String]) {
@@ -66,7 +67,14 @@ package struct BusAllowList: Hashable, Sendable {
             guard let name = words.first, !name.hasPrefix("#") else { continue }
             guard (2...4).contains(words.count), let key = CurvePublicKey(z85: String(words[1]))
             else {
-                faults.append("line \(index + 1) is not 'name key [types [sources]]'")
+                faults.append("line \(index + 1) is not 'name key types [sources]'")
+                continue
+            }
+            guard words.count > 2 else {
+                faults.append(
+                    "line \(index + 1) lists no message types for \(name); add them after the key,"
+                        + " separated by commas, or * for all of them"
+                )
                 continue
             }
             if principals.contains(where: { $0.name == name || $0.key == key }) {
@@ -74,15 +82,14 @@ package struct BusAllowList: Hashable, Sendable {
                 continue
             }
             func patterns(_ position: Int) -> BusPrincipal.Patterns {
-                guard words.count > position else { return .everything }
-                return .init(words[position].split(separator: ",").map(String.init))
+                .init(words[position].split(separator: ",").map(String.init))
             }
             principals.append(
                 BusPrincipal(
                     name: String(name),
                     key: key,
                     types: patterns(2),
-                    sources: patterns(3)
+                    sources: words.count > 3 ? patterns(3) : .everything
                 )
             )
         }

@@ -163,7 +163,7 @@ import ZeroMQ
         let logs = LogCollector()
         let world = try BusWorld(log: logs.log())
         let newKeys = try CurveKeyPair.generate()
-        let old = "tester \(clientKeys.publicKey.z85)\n"
+        let old = "tester \(clientKeys.publicKey.z85) *\n"
         let path = try world.write(old, to: "allow")
         let authority = try BusAuthority(file: path)
         let server = try world.server(Self.anyPort, security: serverSecurity(authority))
@@ -171,7 +171,7 @@ import ZeroMQ
             let client = try world.client(endpoints, security: clientSecurity())
             _ = try await client.ask(Echo("x"), timeout: .seconds(20))
             _ = try world.write(
-                "# now\nnewcomer \(newKeys.publicKey.z85)\nbroken line\n",
+                "# now\nnewcomer \(newKeys.publicKey.z85) test.*\nbroken line\n",
                 to: "allow"
             )
             try await within(.seconds(20)) { await logs.wait(for: "bus allow-list loaded") }
@@ -193,8 +193,20 @@ import ZeroMQ
             let path = try world.write(text, to: "allow")
             #expect(throws: BusConfigurationError.self) { try BusAuthority(file: path) }
         }
-        let twice = "a \(clientKeys.publicKey.z85)\nb \(clientKeys.publicKey.z85)\n"
+        let twice = "a \(clientKeys.publicKey.z85) *\nb \(clientKeys.publicKey.z85) *\n"
         let path = try world.write(twice, to: "allow")
         #expect(throws: BusConfigurationError.self) { try BusAuthority(file: path) }
+    }
+
+    @Test func aPrincipalMustListItsTypes() throws {
+        let key = clientKeys.publicKey.z85
+        let bare = BusAllowList.parse("admin \(key)\n")
+        #expect(bare.list.isEmpty)
+        #expect(bare.faults.first?.contains("lists no message types for admin") == true)
+        let listed = BusAllowList.parse("monitor \(key) event.publish.v1,event.status.*\n")
+        #expect(listed.faults == [])
+        let types = try #require(listed.list.principal(forKey: key)).types
+        #expect(types.allows("event.publish.v1") && types.allows("event.status.v1"))
+        #expect(!types.allows("registration.admin.users.v1"))
     }
 }

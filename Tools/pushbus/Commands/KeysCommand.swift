@@ -10,8 +10,10 @@ enum KeysCommand {
         options: [.value("--directory", "DIR", "where the files go (default: here)")],
         notes: """
             Writes NAME.key (mode 0600, keep it where it is) and NAME.key.pub (to hand out), and
-            prints the line for a service's allow-list, to which message types and sources can be
-            added: 'name key [types [sources]]'.
+            prints the beginning of the line for a service's allow-list, 'name key types [sources]'.
+            Add the message types it may send, separated by commas; a name may end in '*', and '*'
+            alone means all of them, also those of administrators. A line without types is refused.
+            Sources limit what it may publish in the same way.
 
             \(ExitCode.help)
             """
