@@ -23,8 +23,9 @@ package enum ZeroMQCurve: Sendable {
 package struct ZeroMQSocketOptions: Sendable {
     /// Messages queued for one peer in either direction.
     package var highWaterMark: Int32 = 1000
-    /// Largest single frame in bytes; libzmq cuts a peer that sends more.
-    package var maximumFrameBytes: Int64 = 1_048_576
+    /// Largest single frame in bytes; libzmq cuts a peer that sends more. Above the bus's own bound,
+    /// so that a message a little beyond it is answered and counted instead.
+    package var maximumFrameBytes: Int64 = 1_310_720
     /// Queue only for completed connections.
     package var immediate = false
     /// Answer EHOSTUNREACH and EAGAIN instead of dropping silently.
