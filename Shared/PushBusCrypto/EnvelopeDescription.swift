@@ -37,11 +37,16 @@ package struct EnvelopeDescription: Sendable {
     /// The JSON of the envelope of `content`.
     package func sealed() throws -> [UInt8] {
         guard let keyID else { throw ContractViolation("/key_id", "must be a lowercase UUID") }
+        let content = try json.requiredObject("content")
         let plaintext: EnvelopePlaintext
         do throws(ContractViolation) {
-            plaintext = try EnvelopePlaintext(reading: try json.requiredObject("content"))
+            plaintext = try EnvelopePlaintext(reading: content)
+            try Self.checkMembers(of: content, kind: plaintext.content.category)
         } catch {
-            throw error.pointer == "/content" ? error : error.under("/content")
+            throw error.under("/content")
+        }
+        guard plaintext.createdAt <= plaintext.expiresAt else {
+            throw ContractViolation("/content/expires_at", "must not be before created_at")
         }
         var nonce = SecureRandom.bytes(AESGCM.nonceBytes)
         if let value = json["nonce"] {
@@ -51,6 +56,47 @@ package struct EnvelopeDescription: Sendable {
             nonce = bytes
         }
         return try EnvelopeSealer.seal(plaintext, key: key, keyID: keyID, nonce: nonce).json
+    }
+
+    /// What nobody would read is refused: a misspelled member would else be lost without a word.
+    private static func checkMembers(
+        of content: StrictJSON,
+        kind: Category
+    ) throws(ContractViolation) {
+        var known: Set = [
+            "kind", "deployment_id", "user_id", "installation_id", "event_id", "created_at",
+            "expires_at",
+        ]
+        switch kind {
+        case .test: break
+        case .alert:
+            known.insert("alert")
+            try refuseOthers(
+                than: ["alert_key", "status", "rule_name", "server_name"],
+                in: content["alert"],
+                at: "/alert"
+            )
+        case .security:
+            known.formUnion(["server_id", "security_event_id", "security_event_type"])
+        case .taskFailure, .taskSuccess:
+            known.insert("task_run")
+            try refuseOthers(
+                than: ["task_id", "run_id", "total", "failed", "timed_out", "offline", "denied"],
+                in: content["task_run"],
+                at: "/task_run"
+            )
+        }
+        try refuseOthers(than: known, in: content, at: "")
+    }
+
+    private static func refuseOthers(
+        than known: Set<String>,
+        in object: StrictJSON?,
+        at pointer: String
+    ) throws(ContractViolation) {
+        for name in (object?.members ?? [:]).keys.sorted() where !known.contains(name) {
+            throw ContractViolation("\(pointer)/\(name)", "is not a member of this kind of content")
+        }
     }
 
     /// The plaintext of `envelope`, byte for byte as it was sealed, once everything about it was

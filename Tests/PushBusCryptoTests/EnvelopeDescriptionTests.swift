@@ -57,6 +57,19 @@ struct EnvelopeDescriptionTests {
             (seal.replacing("\"kind\":\"test\"", with: "\"kind\":\"x\""), "/content/kind"),
             (seal.replacing("2000000000", with: "2e9"), "/content/created_at"),
             (seal.replacing("\"kind\":\"test\"", with: "\"kind\":\"alert\""), "/content/alert"),
+            (seal.replacing("2000001800", with: "1999999999"), "/content/expires_at"),
+            (
+                seal.replacing("\"kind\":\"test\"", with: "\"kind\":\"test\",\"title\":\"T\""),
+                "/content/title"
+            ),
+            (
+                seal.replacing(
+                    "\"kind\":\"test\"",
+                    with: #""kind":"alert","alert":{"alert_key":"a","status":"firing","#
+                        + #""rule_name":"r","server_name":"s","body":"b"}"#
+                ),
+                "/content/alert/body"
+            ),
         ]
     )
     func violations(text: String, pointer: String) {
