@@ -1,7 +1,7 @@
 /// The words Delivery itself gives as reasons; a relay's and the provider's own words are kept as
 /// they come, as long as they are words.
 package enum Reason {
-    /// A relay gave as its reason what is none: it may be long, or hold a token.
+    /// A relay or fanout gave as its reason what is none: it may be long, or hold a token.
     package static let unnamed = "UnnamedReason"
 
     /// The word of a relay that may go into receipts and logs: a capital letter, then letters, digits,
@@ -13,6 +13,17 @@ package enum Reason {
             && word.utf8.allSatisfy {
                 (0x30...0x39).contains($0) || (0x41...0x5a).contains($0)
                     || (0x61...0x7a).contains($0) || $0 == 0x5f || $0 == 0x2d
+            }
+        return isWord ? word : unnamed
+    }
+
+    /// The word of a fanout for why it could not seal: letters and `_`, 64 in all. A token or a key has
+    /// digits, so none passes.
+    package static func sealing(_ word: String) -> String {
+        let isWord =
+            (1...64).contains(word.utf8.count)
+            && word.utf8.allSatisfy {
+                (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0) || $0 == 0x5f
             }
         return isWord ? word : unnamed
     }

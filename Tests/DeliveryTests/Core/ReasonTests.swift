@@ -14,4 +14,17 @@ import Testing
     func whatMayHoldASecretIsNot(word: String) {
         #expect(Reason.relayed(word) == Reason.unnamed)
     }
+
+    @Test(arguments: ["bad_content_key", "plaintext_too_large", "Failed"])
+    func aWordOfAFanoutIsKept(word: String) {
+        #expect(Reason.sealing(word) == word)
+    }
+
+    @Test(arguments: [
+        "", "a sentence", String(repeating: "a1", count: 32), String(repeating: "a", count: 65),
+        "ünder", "a\n", "pw:secret",
+    ])
+    func whatIsNoWordOfAFanoutIsNot(word: String) {
+        #expect(Reason.sealing(word) == Reason.unnamed)
+    }
 }

@@ -86,7 +86,7 @@ struct OutboxInsertion: Sendable {
         _ event: Event
     ) -> (ReceiptState, String?, [UInt8]?) {
         guard let envelope = record.envelope else {
-            return (.permanent, record.failure ?? Reason.unreadable, nil)
+            return (.permanent, record.failure.map(Reason.sealing) ?? Reason.unreadable, nil)
         }
         guard now < event.expiresAt.start.milliseconds else {
             return (.expired, Reason.expired, nil)
