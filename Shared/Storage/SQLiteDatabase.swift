@@ -48,8 +48,10 @@ package final class SQLiteDatabase: Sendable {
             try await owner.open(path: path, migrations: migrations)
         } catch {
             thread.stop()
-            throw (error as? StorageError)
+            let known =
+                (error as? StorageError)
                 ?? StorageError(.other, "the store did not open: \(error)")
+            throw known.naming(path)
         }
         let interval = options.checkpointInterval
         let keeper = Task {

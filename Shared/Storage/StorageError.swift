@@ -55,6 +55,12 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         self.extendedCode = extendedCode
     }
 
+    /// The same error, with the store's file in its text.
+    func naming(_ path: String) -> StorageError {
+        message.contains(path)
+            ? self : StorageError(kind, "\(path): \(message)", extendedCode: extendedCode)
+    }
+
     /// Whether the same call can succeed later without anybody repairing the store first.
     package var isRetriable: Bool {
         [.busy, .full, .overloaded, .inputOutput, .readOnly].contains(kind)

@@ -61,7 +61,9 @@ import Testing
         defer { store.remove() }
         let garbage = (0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) }
         write(garbage, to: store.path)
-        #expect(await kind { _ = try await store.open() } == .corrupt)
+        let refused = await #expect(throws: StorageError.self) { _ = try await store.open() }
+        #expect(refused?.kind == .corrupt)
+        #expect(refused?.description.contains(store.path) == true)
         #expect(contents(store.path) == garbage)
     }
 
