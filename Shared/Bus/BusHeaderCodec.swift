@@ -57,21 +57,22 @@ package enum BusHeaderCodec {
 
     /// Reads a header frame; unknown fields are skipped.
     static func read(_ frame: [UInt8]) throws(BusHeaderFault) -> BusHeader {
-        guard frame.count <= maximumBytes else { throw .noHeader }
-        var scanner = FlatJSONScanner(frame)
-        guard let fields = scanner.object(), let version = fields["pushbus"] else {
-            throw .noHeader
-        }
+        guard
+            frame.count <= maximumBytes,
+            let fields = (try? StrictJSON(parsing: frame))?.members,
+            let version = fields["pushbus"]
+        else { throw .noHeader }
         let id = word(fields["id"])
         guard version == .number("1") else { throw .version(id: id) }
         guard let id else { throw .malformed(id: nil, "/id must be 1 to 128 printable characters") }
         guard let type = word(fields["type"]) else {
             throw .malformed(id: id, "/type must be 1 to 128 printable characters")
         }
-        guard case .text(let form)? = fields["content"], let content = BodyContent(rawValue: form)
-        else { throw .malformed(id: id, "/content must be json or msgpack") }
+        guard let content = fields["content"]?.text.flatMap(BodyContent.init(rawValue:)) else {
+            throw .malformed(id: id, "/content must be json or msgpack")
+        }
         var re: String?
-        if let field = fields["re"], field != .other {
+        if let field = fields["re"], field != .null {
             guard let answered = word(field) else {
                 throw .malformed(id: id, "/re must be 1 to 128 printable characters")
             }
@@ -86,9 +87,9 @@ package enum BusHeaderCodec {
         )
     }
 
-    private static func word(_ field: FlatJSONScanner.Field?) -> String? {
+    private static func word(_ field: StrictJSON?) -> String? {
         guard
-            case .text(let text)? = field,
+            let text = field?.text,
             (1...maximumFieldBytes).contains(text.utf8.count),
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
         else { return nil }
