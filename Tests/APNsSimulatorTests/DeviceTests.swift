@@ -94,7 +94,7 @@ struct DeviceTests {
         try await send("live")
         await phone.wait(for: #""n\":\"live\"#)
         let text = phone.text
-        #expect(text.hasPrefix("event: listening\n"))
+        #expect(text.hasPrefix("event: listening\ndata: {\"run\":\""))
         #expect(!text.contains("lost") && !text.contains("one attempt"))
         let states = try await fixture.received("00ff").map(\.delivered)
         #expect(states == [false, true, false, true])

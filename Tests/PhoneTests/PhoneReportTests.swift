@@ -61,6 +61,13 @@ import Testing
         #expect(error["message"] == .string("unreachable: no route"))
     }
 
+    @Test func waitsAreRounded() {
+        let lines = lines(asJSON: false) {
+            $0.trouble(DeviceError(.unreachable, "no route"), retryIn: .microseconds(1_234_567))
+        }
+        #expect(lines == ["! unreachable: no route (again in 2 s)\n"])
+    }
+
     @Test func peopleGetText() {
         let lines = lines(asJSON: false) {
             $0.show(

@@ -25,7 +25,7 @@ struct ProcessMainTests {
     ) async -> Int32 {
         await ProcessMain.outcome(
             name: "x",
-            program: "pushbus-x",
+            program: "x-simulator",
             prefix: "PUSHBUS_X_",
             arguments: arguments,
             environment: environment,
@@ -49,9 +49,10 @@ struct ProcessMainTests {
             #expect(output.value.contains("PUSHBUS_X_\(name)\n"))
         }
         #expect(output.value.contains("the port (1 to 9). Required."))
+        #expect(output.value.hasPrefix("x-simulator \(ProcessMain.version)\n"))
         output.update { $0 = "" }
         #expect(await outcome(["--version"]) == 0)
-        #expect(output.value == "pushbus-x \(ProcessMain.version)\n")
+        #expect(output.value == "x-simulator \(ProcessMain.version)\n")
         #expect(await outcome(["--nonsense"]) == 64)
     }
 

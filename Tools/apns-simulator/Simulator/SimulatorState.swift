@@ -19,6 +19,8 @@ final class SimulatorState: Sendable {
     }
 
     let content: Locked<Content>
+    /// Tells the runs of a simulator apart; its notifications are numbered anew in each.
+    let run: String
     private let time: any TimeSource
     private let idStart: (high: UInt64, low: UInt64)
     private let idCount = Atomic<UInt64>(0)
@@ -31,6 +33,7 @@ final class SimulatorState: Sendable {
         random: RandomSource
     ) {
         self.time = time
+        run = Hex.encode(random.bytes(8))
         idStart = (random.next(), random.next())
         content = Locked(
             Content(

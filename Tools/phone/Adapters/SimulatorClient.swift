@@ -22,12 +22,17 @@ struct SimulatorClient: Sendable {
 
     /// What a stream brings.
     enum Item: Sendable {
-        case listening
+        /// The line stands, to this run of the simulator.
+        case listening(run: String?)
         case push(Push)
     }
 
     private struct Issued: Decodable {
         var token: DeviceToken
+    }
+
+    private struct Listening: Decodable {
+        var run: String?
     }
 
     private struct Received: Decodable {
@@ -102,7 +107,9 @@ struct SimulatorClient: Sendable {
 
     private static func item(of event: EventStreamParser.Event) -> Item? {
         switch event.name {
-        case "listening": return .listening
+        case "listening":
+            let data = Data(event.data.utf8)
+            return .listening(run: (try? JSONDecoder().decode(Listening.self, from: data))?.run)
         case "notification":
             let data = Data(event.data.utf8)
             return (try? JSONDecoder().decode(Notification.self, from: data)).map { .push($0.push) }

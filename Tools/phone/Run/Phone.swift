@@ -209,10 +209,12 @@ struct Phone: Service {
     ) async throws {
         switch item {
         case .push(let push): try open(push, &state, receiver)
-        case .listening:
+        case .listening(let run):
             report.say("listening", "listening at \(simulator.address)")
             // What came while the line was down; a repeat of it on the line stays silent.
-            if let last = state.lastPush {
+            let last = state.resume(in: run)
+            try state.save(store)
+            if let last {
                 for push in try await simulator.received(state.token, after: last) {
                     try open(push, &state, receiver)
                 }

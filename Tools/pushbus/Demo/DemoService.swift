@@ -30,7 +30,7 @@ struct DemoService: Service {
             }
             group.addTask {
                 if (try? await SystemTime().sleep(for: Self.limit)) != nil {
-                    terminal.error("demo: not over after \(Self.limit / .seconds(1)) s\n")
+                    terminal.error("demo: not over after \(Self.limit.components.seconds) s\n")
                 }
                 return false
             }

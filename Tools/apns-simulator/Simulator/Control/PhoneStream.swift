@@ -5,7 +5,7 @@ import PushBusCrypto
 
 /// Server-sent events of what one token receives, as long as a phone listens.
 ///
-/// The first event is `listening`; after it nothing is lost until the phone leaves. A phone that
+/// The first event is `listening` with the run of the simulator; after it nothing is lost until the phone leaves. A phone that
 /// reads too slowly loses what does not fit into its queue, as a real one loses stored messages.
 struct PhoneStream: Sendable {
     let state: SimulatorState
@@ -22,7 +22,8 @@ struct PhoneStream: Sendable {
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                guard await writer.write(Self.event("listening", "{}")) else { return }
+                guard await writer.write(Self.event("listening", #"{"run":"\#(state.run)"}"#))
+                else { return }
                 while let event = await queue.next() {
                     guard await writer.write(event) else { break }
                 }
