@@ -76,19 +76,3 @@ package enum DeliveryAssembly {
         )
     }
 }
-
-/// Holds something open until everything above it has stopped.
-private struct Holding: Service {
-    let name: String
-    private let close: @Sendable () async -> Void
-
-    init(_ name: String, close: @escaping @Sendable () async -> Void) {
-        self.name = name
-        self.close = close
-    }
-
-    func run(until stop: StopSignal) async {
-        await stop.wait()
-        await close()
-    }
-}

@@ -18,10 +18,7 @@ package struct DeliverySettings: Sendable {
         bind = bus.bind(&reader)
         registration = bus.peers("REGISTRATION", &reader, help: "where Registration is")
         relay = bus.peers("RELAY", &reader, help: "where the relays are")
-        let path = reader.requiredValue(
-            "STORE",
-            help: "where the outbox is kept: sqlite:/absolute/path"
-        ) { try Self.sqlitePath($0) }
+        let path = reader.store(help: "where the outbox is kept")
         outbox = OutboxLimits(
             openRows: Int64(
                 reader.int(
@@ -50,14 +47,5 @@ package struct DeliverySettings: Sendable {
         try reader.finish()
         guard let path else { throw ConfigurationErrors(problems: []) }
         storePath = path
-    }
-
-    private static func sqlitePath(_ text: String) throws(SettingError) -> String {
-        let prefix = "sqlite:"
-        let path = String(text.dropFirst(prefix.count))
-        guard text.hasPrefix(prefix), path.hasPrefix("/"), !path.hasSuffix("/") else {
-            throw SettingError("has to be sqlite:/absolute/path of a file")
-        }
-        return path
     }
 }

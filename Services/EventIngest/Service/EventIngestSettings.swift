@@ -44,10 +44,7 @@ package struct EventIngestSettings: Sendable {
         let bind = bus.bind(&reader)
         let registration = bus.peers("REGISTRATION", &reader, help: "where Registration is")
         let fanout = bus.peers("FANOUT", &reader, help: "where the Fanouts are")
-        let path = reader.requiredValue(
-            "STORE",
-            help: "where events are kept: sqlite:/absolute/path"
-        ) { try Self.sqlitePath($0) }
+        let path = reader.store(help: "where events are kept")
         let open = reader.int(
             "OPEN_EVENTS",
             default: 10_000,
@@ -90,14 +87,5 @@ package struct EventIngestSettings: Sendable {
             unknownRules: unknownRules,
             http: http
         )
-    }
-
-    private static func sqlitePath(_ text: String) throws(SettingError) -> String {
-        let prefix = "sqlite:"
-        let path = String(text.dropFirst(prefix.count))
-        guard text.hasPrefix(prefix), path.hasPrefix("/"), !path.hasSuffix("/") else {
-            throw SettingError("has to be sqlite:/absolute/path of a file")
-        }
-        return path
     }
 }

@@ -29,14 +29,3 @@ struct Housekeeping: Service {
         }
     }
 }
-
-/// Runs a closure when everything that was started later has stopped.
-struct ClosingLast: Service {
-    let name: String
-    let close: @Sendable () async -> Void
-
-    func run(until stop: StopSignal) async throws {
-        await stop.wait()
-        await close()
-    }
-}

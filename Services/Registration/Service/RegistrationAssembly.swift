@@ -90,7 +90,7 @@ package enum RegistrationAssembly {
             metrics: context.metrics,
             log: context.log
         )
-        let closing = ClosingLast(name: "store") {
+        let closing = Holding("store") {
             ingest.stop()
             delivery.stop()
             runtime.stop()

@@ -30,7 +30,7 @@ package struct RegistrationSettings: Sendable {
             help: "address and port for the app; not loopback needs TLS or a trusted proxy"
         ) { try HostAndPort(parsing: $0) }
         http = Self.http(address, &reader)
-        storePath = Self.storePath(&reader)
+        storePath = reader.store(help: "where accounts and phones are kept") ?? "/"
         masterKeyPath =
             reader.optionalPath(
                 "MASTER_KEY_FILE",
@@ -97,16 +97,6 @@ package struct RegistrationSettings: Sendable {
             sourceHeader: header,
             limits: limits
         )
-    }
-
-    private static func storePath(_ reader: inout EnvironmentReader) -> String {
-        reader.requiredValue("STORE", help: "the store, sqlite:/absolute/path") { text in
-            let scheme = "sqlite:"
-            guard text.hasPrefix(scheme + "/") else {
-                throw SettingError("has to be sqlite: and an absolute path")
-            }
-            return String(text.dropFirst(scheme.count))
-        } ?? "/"
     }
 
     private static func lifetimes(_ reader: inout EnvironmentReader) -> SessionLifetimes {

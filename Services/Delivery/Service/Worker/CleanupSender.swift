@@ -9,7 +9,7 @@ struct CleanupSender: Sendable {
     let registration: any RegistrationPort
     /// Random at each start of this process.
     let processID: String
-    let bell: Doorbell
+    let bell: WakeSignal
     let limits: WorkerLimits
     let time: any TimeSource
     let random: RandomSource

@@ -10,7 +10,7 @@ actor OutboxDesk {
     private let limits: WorkerLimits
     private let time: any TimeSource
     private let random: RandomSource
-    private let bell: Doorbell
+    private let bell: WakeSignal
     private let pausedGauge: Gauge
     private let log: Log
     private var inHand: Set<Int64> = []
@@ -49,7 +49,7 @@ actor OutboxDesk {
         limits: WorkerLimits,
         time: any TimeSource,
         random: RandomSource,
-        bell: Doorbell,
+        bell: WakeSignal,
         paused: Gauge,
         log: Log
     ) {
@@ -107,7 +107,7 @@ actor OutboxDesk {
 
     func endRound() {
         rounds -= 1
-        bell.ring()
+        bell.signal()
     }
 
     // MARK: - Intake
@@ -169,7 +169,7 @@ actor OutboxDesk {
         let held = admit(rows, asked: asked)
         if held.count <= Self.smallBatch { smallReady += held } else { ready += held }
         if left > 0 { isClaimWanted = true }
-        if left > 0 || !rows.isEmpty { bell.ring() }
+        if left > 0 || !rows.isEmpty { bell.signal() }
     }
 
     /// Takes claimed rows in hand and leaves out those whose former send is still outstanding.
@@ -207,7 +207,7 @@ actor OutboxDesk {
         if someWait { isClaimWanted = true }
         for row in rows { inHand.remove(row) }
         serveWaiting()
-        bell.ring()
+        bell.signal()
     }
 
     // MARK: - Pauses

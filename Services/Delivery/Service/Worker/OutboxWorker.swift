@@ -17,8 +17,8 @@ package final class OutboxWorker: Service {
     private let metrics: DeliveryMetrics
     private let log: Log
     private let hashToken: @Sendable (DeviceToken) -> [UInt8]
-    private let bell = Doorbell()
-    private let cleanupBell = Doorbell()
+    private let bell = WakeSignal()
+    private let cleanupBell = WakeSignal()
     private let outcomes: OutcomeWriter
     let desk: OutboxDesk
 
@@ -60,7 +60,7 @@ package final class OutboxWorker: Service {
 
     /// Works until asked to stop, then waits a while for verdicts, hands back the rest and commits all.
     package func run(until stop: StopSignal) async throws {
-        let ringing = stop.onTrigger { [bell] in bell.ring() }
+        let ringing = stop.onTrigger { [bell] in bell.signal() }
         defer { stop.remove(ringing) }
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.outcomes.run() }

@@ -10,7 +10,7 @@ import Storage
 struct OutcomeWriter: Sendable {
     let store: any DeliveryStore
     let desk: OutboxDesk
-    let cleanupBell: Doorbell
+    let cleanupBell: WakeSignal
     let time: any TimeSource
     let metrics: DeliveryMetrics
     let readiness: Readiness
@@ -24,7 +24,7 @@ struct OutcomeWriter: Sendable {
     init(
         store: any DeliveryStore,
         desk: OutboxDesk,
-        cleanupBell: Doorbell,
+        cleanupBell: WakeSignal,
         time: any TimeSource,
         metrics: DeliveryMetrics,
         readiness: Readiness,
@@ -63,7 +63,7 @@ struct OutcomeWriter: Sendable {
             let outcomes = batches.flatMap(\.self)
             let results = try await commit(outcomes)
             for result in results { metrics.settled(result) }
-            if outcomes.contains(where: { $0.cleanup != nil }) { cleanupBell.ring() }
+            if outcomes.contains(where: { $0.cleanup != nil }) { cleanupBell.signal() }
             await desk.putDown(outcomes.map(\.rowID), someWait: results.contains(.waiting))
         }
     }

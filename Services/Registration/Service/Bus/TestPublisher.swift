@@ -31,7 +31,9 @@ package final class TestPublisher: Service {
     private let time: any TimeSource
     private let log: Log
     private let random: RandomSource
-    private let bell = BoundedChannel<Void>(capacity: 1)
+    private let bell = WakeSignal()
+    /// Looks for unsent tests this often without being woken.
+    private static let idleInterval = Duration.seconds(60)
 
     package init(
         store: any TestStore,
@@ -49,7 +51,7 @@ package final class TestPublisher: Service {
 
     /// Makes it look for unsent tests now.
     package func wake() {
-        _ = bell.trySend(())
+        bell.signal()
     }
 
     package func run(until stop: StopSignal) async throws {
@@ -71,7 +73,7 @@ package final class TestPublisher: Service {
                 )
                 if tests.isEmpty {
                     failures = 0
-                    _ = await bell.next()
+                    await bell.wait(atMost: Self.idleInterval, time: time)
                     continue
                 }
                 if try await publish(tests) {

@@ -1,6 +1,4 @@
-import Contracts
 import Loop
-import ServiceKit
 
 /// Says that there is something to look at; signals that come together count as one.
 package final class WakeSignal: Sendable {
@@ -12,7 +10,7 @@ package final class WakeSignal: Sendable {
     package func signal() { _ = channel.trySend(true) }
 
     /// Returns after a signal, when the time is up, or when the task is cancelled.
-    func wait(atMost limit: Duration, time: any TimeSource) async {
+    package func wait(atMost limit: Duration, time: any TimeSource) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await self.channel.next() }
             group.addTask { try? await time.sleep(for: limit) }
