@@ -34,4 +34,13 @@ package enum BusLimits {
     package static let records = 512
     /// Bytes of one CloudEvent.
     package static let eventBytes = 64 << 10
+
+    /// Checks the `limit` of a query that is answered page by page.
+    static func checkPage(_ limit: Int) throws(ContractViolation) {
+        try ContractViolation.check(
+            (1...records).contains(limit),
+            "/limit",
+            "must be 1 to \(records)"
+        )
+    }
 }

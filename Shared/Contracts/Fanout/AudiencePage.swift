@@ -26,11 +26,7 @@ package struct AudiencePage: BusRequest, PackedMessage, Hashable {
     }
 
     package func checkBounds() throws(ContractViolation) {
-        try ContractViolation.check(
-            (1...BusLimits.records).contains(limit),
-            "/limit",
-            "must be 1 to \(BusLimits.records)"
-        )
+        try BusLimits.checkPage(limit)
     }
 
     package func pack(into packer: inout some Packer) {

@@ -16,11 +16,7 @@ package struct PolicyQuery: BusRequest, Hashable {
     }
 
     package func checkBounds() throws(ContractViolation) {
-        try ContractViolation.check(
-            (1...BusLimits.records).contains(limit),
-            "/limit",
-            "must be 1 to \(BusLimits.records)"
-        )
+        try BusLimits.checkPage(limit)
     }
 }
 
