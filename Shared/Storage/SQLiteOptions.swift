@@ -17,5 +17,8 @@ package struct SQLiteOptions: Sendable {
     /// Size limit of the file in pages of 4096 bytes.
     package var maximumPages: Int?
 
+    /// How room is measured; tests put small disks in its place.
+    var measureRoom: @Sendable (String) -> StoreRoom? = { StoreRoom.measure(storePath: $0) }
+
     package init() {}
 }

@@ -10,6 +10,9 @@ actor SQLiteOwner {
     private var lock: StoreLock?
     private var finishedTicket: UInt64 = 0
     private var hasUncheckpointedWrites = false
+    /// The disk was full: the WAL is emptied before anything more is written.
+    private var wasFull = false
+    private var path = ""
     private(set) var statistics = SQLiteStatistics()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -40,6 +43,7 @@ actor SQLiteOwner {
         }
         self.lock = consume lock
         self.connection = connection
+        self.path = path
     }
 
     /// Commits batches until the write with this ticket has been answered.
@@ -102,9 +106,16 @@ extension SQLiteOwner {
     private func commit(_ batch: [SQLiteWrite]) {
         do {
             let connection = try opened()
+            if wasFull {
+                // Room that came free goes to the file first, or the WAL would take it all.
+                hasUncheckpointedWrites = try !connection.truncateWAL()
+                wasFull = false
+            }
             let survivors = try runTransaction(batch, on: connection)
             statistics.writes += survivors
+            keepRoom()
         } catch {
+            if let error = error as? StorageError, error.kind == .full { wasFull = true }
             guard batch.count > 1 else {
                 batch.first?.fail(error)
                 return
@@ -112,6 +123,13 @@ extension SQLiteOwner {
             statistics.splitBatches += 1
             for write in batch { commit([write]) }
         }
+    }
+
+    /// Empties the WAL early where little room is left.
+    private func keepRoom() {
+        guard let room = options.measureRoom(path), room.isShort else { return }
+        // What fails here is tried again after the next commit, and counted.
+        _ = try? checkpoint()
     }
 
     /// Runs a batch in one transaction and returns how many of its writes were committed.
@@ -131,7 +149,10 @@ extension SQLiteOwner {
                 }
             }
             try connection.execute("COMMIT")
-            for (write, error) in failures { write.fail(error) }
+            for (write, error) in failures {
+                if let error = error as? StorageError, error.kind == .full { wasFull = true }
+                write.fail(error)
+            }
             statistics.commits += 1
             hasUncheckpointedWrites = true
             return batch.count - failures.count

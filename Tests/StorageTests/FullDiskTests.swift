@@ -1,5 +1,6 @@
-import Storage
 import Testing
+
+@testable import Storage
 
 @Suite struct FullDiskTests {
     @Test func aFullStoreRefusesLosesNothingAndRecovers() async throws {
@@ -49,5 +50,48 @@ import Testing
             }
             #expect(try await database.names().count == 20)
         }
+    }
+
+    @Test func theWALNeverTakesTheRoomThatEmptyingItNeeds() async throws {
+        var options = SQLiteOptions()
+        options.checkpointInterval = .seconds(3600)
+        let disk = 1 << 20
+        options.measureRoom = { path in
+            let file = size(path) ?? 0
+            let wal = size(path + "-wal") ?? 0
+            return StoreRoom(freeBytes: max(0, disk - file - wal), walBytes: wal)
+        }
+        try await TemporaryStore.with(options: options) { store, database in
+            // The same few pages again and again: the WAL grows and the file does not.
+            for number in 0..<400 {
+                try await database.insert("n\(number)")
+                #expect(size(store.path + "-wal") ?? 0 < disk / 2)
+            }
+            #expect(try await database.statistics.checkpoints > 2)
+        }
+    }
+
+    @Test func afterAFullDiskTheWALIsEmptiedFirst() async throws {
+        var options = SQLiteOptions()
+        options.checkpointInterval = .seconds(3600)
+        options.maximumPages = 64
+        try await TemporaryStore.with(options: options) { store, database in
+            for number in 0..<20 { try await database.insert("n\(number)") }
+            let body = [UInt8](repeating: 7, count: 400_000)
+            #expect(await kind { try await database.insert("large", body: body) } == .full)
+            let before = size(store.path + "-wal") ?? 0
+            try await database.insert("after")
+            #expect(size(store.path + "-wal") ?? 0 < before)
+            #expect(try await database.names().last == "after")
+        }
+    }
+
+    @Test(arguments: [
+        (free: 1 << 40, wal: 16 << 20, isShort: false),
+        (free: 30 << 20, wal: 16 << 20, isShort: true),
+        (free: 0, wal: 64 << 10, isShort: true), (free: 0, wal: 0, isShort: false),
+    ])
+    func roomIsShortWhenTheFileCouldNotTakeTheWAL(free: Int, wal: Int, isShort: Bool) {
+        #expect(StoreRoom(freeBytes: free, walBytes: wal).isShort == isShort)
     }
 }
