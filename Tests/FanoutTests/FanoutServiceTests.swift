@@ -102,7 +102,7 @@ import Testing
         try await world.end()
     }
 
-    @Test(arguments: [FanoutWorld.Mood.busy(700), .silent, .broken])
+    @Test(arguments: [FanoutWorld.Mood.busy(700), .silent, .broken, .forgetful])
     func whenDeliveryRefusesTheEventGoesBack(_ mood: FanoutWorld.Mood) async throws {
         let world = try FanoutWorld(installations: 250)
         try await world.start()

@@ -18,6 +18,8 @@ final class FanoutWorld: Sendable {
         case silent
         /// Answers with another failure.
         case broken
+        /// Acknowledges without having taken anything.
+        case forgetful
     }
 
     struct Rows: Sendable {
@@ -129,7 +131,7 @@ final class FanoutWorld: Sendable {
 
     private func behave(_ mood: Observed<Mood>) async throws(Reject) {
         switch mood.value {
-        case .willing: return
+        case .willing, .forgetful: return
         case .busy(let delay):
             throw Reject(.retryAfter, "busy", retryAfterMilliseconds: delay)
         case .silent:
@@ -153,6 +155,9 @@ final class FanoutWorld: Sendable {
     }
 
     private func commit(_ batch: DeliveryEnqueue) -> DeliveryEnqueueAnswer {
+        if deliveryMood.value == .forgetful {
+            return DeliveryEnqueueAnswer(accepted: 0, duplicate: 1)
+        }
         let known = rows.value.byInstallation
         let duplicate = batch.records.count { known[$0.installationID] != nil }
         rows.update { rows in

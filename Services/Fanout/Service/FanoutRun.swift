@@ -101,11 +101,19 @@ struct FanoutRun: Sendable {
 
     private func enqueue(_ ticket: Int, _ batch: DeliveryEnqueue) async -> Input {
         do throws(BusFailure) {
-            _ = try await peers.delivery.ask(
+            let answer = try await peers.delivery.ask(
                 batch,
                 timeout: limits.enqueueTimeout,
                 resendEvery: limits.resendEvery
             )
+            // Only what Delivery says it holds may be reported as written.
+            guard answer.accountsFor(batch.records.count) else {
+                log.error(
+                    "delivery accounts for another number of records",
+                    ["records": .int(batch.records.count)]
+                )
+                return .refused(ticket, delay: limits.faultDelay)
+            }
             metrics.written.add(UInt64(batch.records.count))
             metrics.unsealable.add(UInt64(batch.records.count { $0.failure != nil }))
             return .acknowledged(ticket)

@@ -155,6 +155,12 @@ package struct DeliveryEnqueueAnswer: PackedMessage, Hashable {
         self.duplicate = duplicate
     }
 
+    /// Whether every record of a batch of that size is a row now.
+    package func accountsFor(_ records: Int) -> Bool {
+        let (sum, overflow) = accepted.addingReportingOverflow(duplicate)
+        return accepted >= 0 && duplicate >= 0 && !overflow && sum == Int64(records)
+    }
+
     package func pack(into packer: inout some Packer) {
         packer.beginMap(fields: 2)
         packer.field("accepted", integer: accepted)
