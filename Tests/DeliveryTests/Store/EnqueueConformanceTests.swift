@@ -51,6 +51,19 @@ import Testing
     }
 
     @Test(arguments: StoreFactory.all)
+    func noRowOutlivesHalfAnHourByTheStoresClock(_ factory: StoreFactory) async throws {
+        try await factory.with { store, _ in
+            for (number, ahead) in [Int64(3600), 1 << 40, 1 << 62].enumerated() {
+                var batch = Samples.batch(number, 0..<1)
+                batch.createdAt = UnixSeconds(ahead).adding(seconds: batch.createdAt.seconds)
+                batch.expiresAt = UnixSeconds(.max)
+                let result = try await store.enqueue(batch, leasing: 1, lease: lease)
+                #expect(result.leased.first?.lifeMilliseconds == 1_800_000)
+            }
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
     func whatCouldNotBeSealedEndsAtOnce(_ factory: StoreFactory) async throws {
         try await factory.with { store, _ in
             var batch = Samples.batch(1, 0..<1)

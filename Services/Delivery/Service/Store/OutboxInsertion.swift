@@ -67,7 +67,9 @@ struct OutboxInsertion: Sendable {
         ) {
             return found
         }
-        let expiresAt = min(batch.expiresAt, batch.createdAt.adding(seconds: 1800))
+        // The sender's clock may be ahead: no row lives longer than this by ours.
+        let latest = UnixMilliseconds(now).second.adding(seconds: 1800)
+        let expiresAt = min(batch.expiresAt, batch.createdAt.adding(seconds: 1800), latest)
         try connection.execute(
             """
             INSERT INTO event (event_id, category, created_at, expires_at, watermark, turn)
