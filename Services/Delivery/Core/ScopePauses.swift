@@ -104,6 +104,9 @@ package struct ScopePauses: Sendable {
         return .send(allowed)
     }
 
+    /// Nothing was handed over after ``admit(_:for:now:)`` after all: the next message may probe.
+    package mutating func withdraw(_ scope: PauseScope) { pauses[scope]?.probeStarted = nil }
+
     /// As ``admit(_:for:now:)`` for one scope, without starting a probe.
     package func state(of scope: PauseScope, now: Int64) -> Admission {
         guard let pause = pauses[scope] else { return .send(ramps[scope] ?? .max) }

@@ -37,6 +37,14 @@ import Testing
         #expect(pauses.admit(9, for: [.relay], now: 31_000) == .send(1))
     }
 
+    @Test func aProbeThatWasNotSentMakesRoomAtOnce() {
+        var pauses = ScopePauses()
+        pause(&pauses, now: 0)
+        #expect(pauses.admit(9, for: [.relay], now: 1000) == .send(1))
+        pauses.withdraw(.relay)
+        #expect(pauses.admit(9, for: [.relay], now: 1001) == .send(1))
+    }
+
     @Test func recoveryIsPaced() {
         var pauses = ScopePauses()
         pause(&pauses, now: 0)

@@ -229,6 +229,16 @@ actor OutboxDesk {
         )
     }
 
+    /// Of the environments that were admitted, only these were sent to: what would have been a probe
+    /// of the others is none.
+    func noteUnused(of admitted: Set<APNsEnvironment>, sent: Set<APNsEnvironment>) {
+        for environment in admitted.subtracting(sent) {
+            pauses.withdraw(.provider(environment))
+            pauses.withdraw(.topic(environment))
+        }
+        if sent.isEmpty && !admitted.isEmpty { pauses.withdraw(.relay) }
+    }
+
     /// Decides about verdicts and learns from them.
     func decide(
         _ verdicts: [(verdict: RelayVerdicts.Verdict, row: HeldRow, environment: APNsEnvironment)],

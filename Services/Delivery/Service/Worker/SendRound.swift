@@ -114,15 +114,9 @@ struct SendRound: Sendable {
             let group = candidates.filter { $0.target.environment == environment }
             sending += await admitted(group, environment)
         }
-        guard await relay.isConnected() else {
-            await handBack(sending, Reason.relayUnreachable)
-            return []
-        }
-        guard await !desk.isStoreFailing else {
-            await handBack(sending, Reason.handedBack)
-            return []
-        }
-        sending = await stillValid(sending, validUntil)
+        let admitted = Set(sending.map(\.target.environment))
+        sending = await sendable(sending, validUntil)
+        await desk.noteUnused(of: admitted, sent: Set(sending.map(\.target.environment)))
         guard !sending.isEmpty else { return [] }
         var flight = RelayFlight(sending, round: self, resends: resends)
         let end = await relay.send(
@@ -133,6 +127,22 @@ struct SendRound: Sendable {
             await flight.take(verdicts)
         }
         return await flight.finish(end)
+    }
+
+    /// The part that can be handed over at this moment; the rest goes back.
+    private func sendable(
+        _ candidates: [Candidate],
+        _ validUntil: MonotonicInstant
+    ) async -> [Candidate] {
+        guard await relay.isConnected() else {
+            await handBack(candidates, Reason.relayUnreachable)
+            return []
+        }
+        guard await !desk.isStoreFailing else {
+            await handBack(candidates, Reason.handedBack)
+            return []
+        }
+        return await stillValid(candidates, validUntil)
     }
 
     /// The part that neither relay nor provider holds back; the rest is handed back until then.
