@@ -67,6 +67,22 @@ import Testing
     }
 
     @Test(arguments: StoreFactory.all)
+    func aClockSetBackHoldsNothingUp(_ factory: StoreFactory) async throws {
+        try await StoreWorld.with(factory) { world in
+            let handed = EventSamples.alert(id: "handed", rule: "handed")
+            let waiting = EventSamples.alert(id: "waiting", rule: "waiting")
+            try await world.publish(handed)
+            try await world.settle()
+            #expect(try await world.claim(1).count == 1)
+            try await world.publish(waiting)
+            try await world.settle()
+            world.time.jumpWall(to: StoreWorld.start.adding(milliseconds: -3_600_000))
+            let both = [try world.id(handed), try world.id(waiting)]
+            #expect(Set(try await world.claim(2).map(\.eventID)) == Set(both))
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
     func boundsWhatIsHandedOutAtOnce(_ factory: StoreFactory) async throws {
         try await StoreWorld.with(factory) { world in
             let events = (0..<5).map { EventSamples.alert(id: "\($0)", rule: "\($0)") }

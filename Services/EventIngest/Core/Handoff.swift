@@ -13,6 +13,9 @@ package struct Handoff: Hashable, Sendable {
     package static let silenceMilliseconds: Int64 = 15_000
     /// Longest delay that a Fanout may ask for, in milliseconds.
     package static let longestDelayMilliseconds: Int64 = 60_000
+    /// No turn lies further ahead than this, in milliseconds: one that does was written before the
+    /// clock was set back.
+    package static let horizonMilliseconds = max(silenceMilliseconds, longestDelayMilliseconds)
     /// Most reasons that are counted apart for one event; further ones count as `other`.
     package static let skipReasons = 32
 

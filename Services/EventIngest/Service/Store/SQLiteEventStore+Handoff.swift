@@ -40,6 +40,7 @@ extension SQLiteEventStore {
         let time = time
         return try await database.write { connection in
             let now = time.wall
+            try Self.mendClock(connection, now: now)
             let out = try connection.first(
                 "SELECT count(*) FROM events WHERE state = 2 AND turn_at_ms > $1",
                 [.int(now.milliseconds)]
@@ -170,6 +171,20 @@ extension SQLiteEventStore {
                 traceparent: traceparent
             )
         }
+    }
+
+    /// Pulls back the turns that were written while the clock was ahead.
+    private static func mendClock(
+        _ connection: SQLiteConnection,
+        now: UnixMilliseconds
+    ) throws {
+        try connection.execute(
+            "UPDATE events SET turn_at_ms = $1 WHERE turn_at_ms > $2",
+            [
+                .int(now.milliseconds),
+                .int(now.adding(milliseconds: Handoff.horizonMilliseconds).milliseconds),
+            ]
+        )
     }
 
     private static func due(
