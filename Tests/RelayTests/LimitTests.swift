@@ -74,6 +74,18 @@ struct BreakerTests {
         #expect(!breaker.isOpen)
     }
 
+    @Test("A failure without a probe, after the wait, holds again and longer")
+    func failureAfterTheWait() {
+        var breaker = Breaker(baseMilliseconds: 100, capMilliseconds: 350, probeMilliseconds: 50)
+        #expect(breaker.failed(reason: "ExpiredProviderToken", at: 0) == 100)
+        #expect(breaker.failed(reason: "ExpiredProviderToken", at: 100) == 200)
+        #expect(breaker.held(at: 299)?.retryAfterMilliseconds == 1)
+        #expect(breaker.admit(at: 300) == .probe)
+        // The probe's message is tried once more elsewhere, and refused there too.
+        breaker.inconclusive(at: 310)
+        #expect(breaker.failed(reason: "TooManyProviderTokenUpdates", at: 320) == 350)
+    }
+
     @Test("A probe that never reports, or tells nothing, lets another one go")
     func lostProbe() {
         var breaker = Breaker(baseMilliseconds: 100, capMilliseconds: 350, probeMilliseconds: 50)

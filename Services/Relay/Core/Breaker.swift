@@ -68,10 +68,10 @@ package struct Breaker: Hashable, Sendable {
         case .closed:
             state = .open(reason: reason, until: now + baseMilliseconds, failures: 1)
             return baseMilliseconds
-        case .open(_, let until, _):
+        case .open(_, let until, _) where now < until:
             // Answers to what was under way when it opened say nothing new.
-            return max(1, until - now)
-        case .probing(_, _, let failures):
+            return until - now
+        case .open(_, _, let failures), .probing(_, _, let failures):
             let wait = min(capMilliseconds, baseMilliseconds << Int64(min(failures, 20)))
             state = .open(reason: reason, until: now + wait, failures: failures + 1)
             return wait
