@@ -101,6 +101,8 @@ package final class BusClient: Sendable {
         traceparent: String? = nil,
         onAnswer: (Request.Answer) async -> Bool
     ) async throws(BusFailure) {
+        // From here on, so that encoding counts too.
+        let sendBy = sendWithin.map { SystemTime().monotonic + $0 }
         try await inReadableForm(of: Request.self) { (form) throws(BusFailure) in
             let (id, frames) = try encode(request, form, traceparent)
             let channel = BusAnswerChannel()
@@ -108,7 +110,7 @@ package final class BusClient: Sendable {
                 id: id,
                 frames: frames,
                 timeout: timeout,
-                sendWithin: sendWithin,
+                sendBy: sendBy,
                 channel: channel
             )
             defer { link.forget(id) }

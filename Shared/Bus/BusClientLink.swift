@@ -84,7 +84,7 @@ actor BusClientLink {
         id: String,
         frames: [[UInt8]],
         timeout: Duration,
-        sendWithin: Duration?,
+        sendBy: MonotonicInstant?,
         channel: BusAnswerChannel
     ) {
         if isStopped {
@@ -97,9 +97,11 @@ actor BusClientLink {
             resendEvery: nil,
             receiver: .stream(channel)
         )
+        request.sendBy = sendBy
         add(request, timeout)
-        guard let sendWithin, !request.wasSent else { return }
-        request.resend = runtime.loop.schedule(after: sendWithin) { [weak self] in
+        guard let sendBy, requests[id] != nil, !request.wasSent else { return }
+        let wait = SystemTime().monotonic.duration(to: sendBy)
+        request.resend = runtime.loop.schedule(after: wait) { [weak self] in
             self?.assumeIsolated { $0.giveUpUnsent(id) }
         }
     }
@@ -182,6 +184,11 @@ actor BusClientLink {
         while let id = queue.first {
             guard let request = requests[id], request.peer == nil else {
                 queue.removeFirst(isStale: true)
+                continue
+            }
+            // The timer for this may be late: the process can have been stopped meanwhile.
+            if let sendBy = request.sendBy, !request.wasSent, SystemTime().monotonic >= sendBy {
+                giveUpUnsent(id)
                 continue
             }
             guard let peer = choose() else { return }

@@ -1,4 +1,5 @@
 import Loop
+import ServiceKit
 
 /// A request without its (last) answer; lives on the loop's thread.
 final class BusPendingRequest {
@@ -24,6 +25,8 @@ final class BusPendingRequest {
     var deadline: LoopTimer?
     var resend: LoopTimer?
     var wasSent = false
+    /// Not sent for the first time after this.
+    var sendBy: MonotonicInstant?
 
     init(id: String, frames: [[UInt8]], resendEvery: Duration?, receiver: Receiver) {
         self.id = id

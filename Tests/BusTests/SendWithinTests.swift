@@ -22,6 +22,24 @@ import Testing
         client.stop()
     }
 
+    @Test(arguments: [Duration.zero, .seconds(-3)])
+    func aRequestThatIsTooLateIsNotSentThoughAWindowIsOpen(_ sendWithin: Duration) async throws {
+        let world = try BusWorld()
+        try await world.serving(try world.server()) { _ in
+            let client = try world.client()
+            #expect(await client.waitUntilConnected())
+            await #expect(throws: BusFailure.self) {
+                try await client.stream(
+                    Echo("late"),
+                    timeout: .seconds(60),
+                    sendWithin: sendWithin
+                ) { _ in false }
+            }
+            #expect(world.count("pushbus_bus_sent_total{client=\"client\"}") == 0)
+            client.stop()
+        }
+    }
+
     @Test func aRequestThatWasTakenIsNotGivenUp() async throws {
         let world = try BusWorld()
         try await world.serving(try world.server()) { _ in
