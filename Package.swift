@@ -113,7 +113,7 @@ let package = Package(
         service("Registration", uses: ["Storage", "HTTPServer", "PushBusCrypto"]),
         service("EventIngest", uses: ["Storage", "HTTPServer", "PushBusCrypto"]),
         service("Fanout", uses: ["PushBusCrypto"]),
-        service("Delivery", uses: ["Storage", "PushBusCrypto"]),
+        service("Delivery", uses: ["Storage", "HTTPClient", "PushBusCrypto"]),
         service("Relay", uses: ["HTTPServer", "TLS", "HTTP2", "PushBusCrypto"]),
         [
             module(
@@ -201,7 +201,7 @@ let package = Package(
             "Delivery",
             [
                 "DeliveryCore", "DeliveryService", "Contracts", "Bus", "Storage", "Loop",
-                "ServiceKit", "PushBusCrypto",
+                "ServiceKit", "HTTPServer", "HTTP2", "TLS", "PushBusCrypto",
             ]
         ),
         tests(

@@ -56,16 +56,28 @@ package struct BusSettings: Sendable {
         _ reader: inout EnvironmentReader,
         help: String
     ) -> BusEndpointSource {
-        let source = reader.requiredValue(
-            name,
-            help: "\(help): endpoints separated by commas, or @/absolute/path of a file of them"
-        ) { text in
-            let source = try BusEndpointSource(parsing: text)
-            if case .fixed(let endpoints) = source {
-                for endpoint in endpoints { _ = try security.clientCurve(endpoint) }
-            }
-            return source
-        }
+        let source = reader.requiredValue(name, help: Self.peerHelp(help)) { try checked($0) }
         return source ?? .fixed([])
+    }
+
+    /// As ``peers(_:_:help:)`` for a peer that may be left out.
+    package func optionalPeers(
+        _ name: String,
+        _ reader: inout EnvironmentReader,
+        help: String
+    ) -> BusEndpointSource? {
+        reader.optionalValue(name, help: Self.peerHelp(help)) { try checked($0) }
+    }
+
+    private static func peerHelp(_ help: String) -> String {
+        "\(help): endpoints separated by commas, or @/absolute/path of a file of them"
+    }
+
+    private func checked(_ text: String) throws -> BusEndpointSource {
+        let source = try BusEndpointSource(parsing: text)
+        if case .fixed(let endpoints) = source {
+            for endpoint in endpoints { _ = try security.clientCurve(endpoint) }
+        }
+        return source
     }
 }

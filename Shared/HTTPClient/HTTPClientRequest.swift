@@ -68,6 +68,9 @@ package struct HTTPClientError: Error, CustomStringConvertible {
     package let message: String
     /// libcurl's result code, 0 when the failure is not from there.
     package let curlCode: UInt32
+    /// Whether the peer may have received the request: whether any of it was written, also over an
+    /// earlier connection when libcurl sent it again by itself.
+    package internal(set) var mayHaveArrived = false
 
     init(_ code: Code, _ message: String, curlCode: UInt32 = 0) {
         self.code = code
@@ -83,14 +86,6 @@ package struct HTTPClientError: Error, CustomStringConvertible {
         }
     }
 
-    /// Whether the peer may have received the request.
-    package var mayHaveArrived: Bool {
-        switch code {
-        case .timeout, .replyTooLarge, .connectionLost, .cancelled, .stopped: true
-        case .invalidRequest, .cannotResolve, .cannotConnect, .tlsFailed: false
-        }
-    }
-
     package var description: String { "\(code.rawValue): \(message)" }
 }
 
@@ -103,6 +98,8 @@ package struct HTTPClientConfiguration: Sendable {
     package var maximumConnections: Int
     package var maximumConnectionsPerHost: Int
     package var userAgent: String
+    /// Whether HTTP/2 is offered over TLS; requests then share a connection if the peer takes it.
+    package var offersHTTP2 = false
 
     package init(
         caFile: String? = nil,

@@ -11,6 +11,9 @@ final class Transfer {
     private var response = HTTPClientResponse(status: 0)
     private var tooLarge = false
     private var ended = false
+    /// How often the request was begun to be written; libcurl repeats one whose reused connection
+    /// was closed without a reply.
+    private var timesSent = 0
 
     init(
         _ id: UInt64,
@@ -48,7 +51,10 @@ final class Transfer {
         _ = ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0)
         _ = ccurl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         _ = ccurl_set_string(handle, CURLOPT_PROXY, "")
-        _ = ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        let version =
+            configuration.offersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+        _ = ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(version))
+        if configuration.offersHTTP2 { _ = ccurl_set_long(handle, CURLOPT_PIPEWAIT, 1) }
         _ = ccurl_set_long(handle, CURLOPT_SSL_VERIFYPEER, 1)
         _ = ccurl_set_long(handle, CURLOPT_SSL_VERIFYHOST, 2)
         _ = ccurl_set_long(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -120,6 +126,8 @@ final class Transfer {
         _ = ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context)
         _ = ccurl_set_callback(handle, CURLOPT_HEADERFUNCTION, receiveHeader)
         _ = ccurl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+        _ = ccurl_set_before_request(handle, noteRequest)
+        _ = ccurl_set_pointer(handle, CURLOPT_PREREQDATA, context)
     }
 
     /// Takes the handle out of the multi handle, which ends its callbacks.
@@ -128,6 +136,8 @@ final class Transfer {
     }
 
     func fail(_ error: HTTPClientError) {
+        var error = error
+        error.mayHaveArrived = timesSent > 0
         continuation.resume(returning: .failure(error))
     }
 
@@ -145,6 +155,8 @@ final class Transfer {
             fail(HTTPClientError(result))
         }
     }
+
+    fileprivate func beginsToWrite() { timesSent += 1 }
 
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let onChunk = order.onChunk, (200..<300).contains(response.status) {
@@ -202,6 +214,18 @@ private func receiveHeader(
     Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
         .receiveLine(UnsafeRawBufferPointer(start: bytes, count: length))
     return length
+}
+
+private func noteRequest(
+    _ context: UnsafeMutableRawPointer?,
+    _ peer: UnsafeMutablePointer<CChar>?,
+    _ own: UnsafeMutablePointer<CChar>?,
+    _ peerPort: Int32,
+    _ ownPort: Int32
+) -> Int32 {
+    guard let context else { return CURL_PREREQFUNC_ABORT }
+    Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().beginsToWrite()
+    return CURL_PREREQFUNC_OK
 }
 
 extension HTTPClientError {

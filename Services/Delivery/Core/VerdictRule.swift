@@ -143,9 +143,9 @@ package struct VerdictRule: Sendable {
     }
 
     private func workingScopes() -> [PauseScope] {
-        guard verdict.scope != .relay, verdict.reason != Reason.relayNotConfigured else {
-            return []
-        }
+        // What came back without having been sent shows nothing.
+        let saysNothing = [Reason.relayNotConfigured, Reason.handedBack].contains(verdict.reason)
+        guard verdict.scope != .relay, !saysNothing else { return [] }
         switch (verdict.exposure, verdict.scope) {
         case (.answered, .message), (.answered, .device):
             return [.relay, .provider(environment), .topic(environment)]

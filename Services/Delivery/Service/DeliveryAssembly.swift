@@ -20,7 +20,7 @@ package enum DeliveryAssembly {
             runtime,
             context
         )
-        let relay = try client("relay", settings.relay, settings, runtime, context)
+        let (relay, stopRelay) = try relay(settings, runtime, context)
         let store = try await SQLiteDeliveryStore.open(
             path: settings.storePath,
             time: context.time,
@@ -31,7 +31,7 @@ package enum DeliveryAssembly {
         let worker = OutboxWorker(
             store: store,
             registration: BusRegistration(client: registration),
-            relay: BusRelay(client: relay, log: context.log),
+            relay: relay,
             limits: settings.worker,
             context: context,
             hashToken: { SHA256.hash(Array($0.hex.utf8)) }
@@ -47,14 +47,36 @@ package enum DeliveryAssembly {
         )
         return ProcessMain.Assembly([
             Holding("outbox") { await store.close() },
-            Holding("bus connections") {
+            Holding("connections") {
                 registration.stop()
-                relay.stop()
+                stopRelay()
                 runtime.stop()
             },
             worker,
             DeliveryIntake(server: server, readiness: context.readiness),
         ])
+    }
+
+    /// The relay on the way that the settings name, and what ends it.
+    private static func relay(
+        _ settings: DeliverySettings,
+        _ runtime: BusRuntime,
+        _ context: ProcessContext
+    ) throws -> (port: any RelayPort, stop: @Sendable () -> Void) {
+        switch settings.relay {
+        case .bus(let endpoints):
+            let client = try client("relay", endpoints, settings, runtime, context)
+            return (BusRelay(client: client, log: context.log), { client.stop() })
+        case .http(let address, let caFile, let concurrent):
+            let relay = try HTTPRelay(
+                address,
+                caFile: caFile,
+                concurrent: concurrent,
+                time: context.time,
+                log: context.log
+            )
+            return (relay, { relay.stop() })
+        }
     }
 
     private static func client(

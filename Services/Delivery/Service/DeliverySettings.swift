@@ -1,5 +1,7 @@
 import Bus
 import Contracts
+import DeliveryCore
+import FoundationEssentials
 import ServiceKit
 
 /// The settings of one Delivery process.
@@ -7,7 +9,7 @@ package struct DeliverySettings: Sendable {
     package var bus: BusSettings
     package var bind: BusEndpoint
     package var registration: BusEndpointSource
-    package var relay: BusEndpointSource
+    package var relay: RelayWay
     package var storePath: String
     package var outbox: OutboxLimits
     package var worker: WorkerLimits
@@ -17,7 +19,7 @@ package struct DeliverySettings: Sendable {
         bus = BusSettings(&reader)
         bind = bus.bind(&reader)
         registration = bus.peers("REGISTRATION", &reader, help: "where Registration is")
-        relay = bus.peers("RELAY", &reader, help: "where the relays are")
+        relay = Self.relay(&reader, bus)
         let path = reader.store(help: "where the outbox is kept")
         outbox = OutboxLimits(
             openRows: Int64(
@@ -43,9 +45,58 @@ package struct DeliverySettings: Sendable {
             help: "days for which receipts are kept after the end of their event"
         )
         worker.retention = .seconds(Int64(days) * 86_400)
+        if case .http(_, _, let concurrent) = relay {
+            worker.narrow(to: concurrent)
+        }
         self.worker = worker
         try reader.finish()
         guard let path else { throw ConfigurationErrors(problems: []) }
         storePath = path
+    }
+
+    /// How the relay is reached.
+    package enum RelayWay: Sendable {
+        case bus(BusEndpointSource)
+        /// A relay elsewhere; `caFile` names the only authorities to trust.
+        case http(RelayAddress, caFile: String?, concurrent: Int)
+    }
+
+    private static func relay(_ reader: inout EnvironmentReader, _ bus: BusSettings) -> RelayWay {
+        let peers = bus.optionalPeers("RELAY", &reader, help: "where the relays are")
+        let address = reader.optionalValue(
+            "RELAY_URL",
+            help: "instead, the URL of a relay elsewhere (https; http for 127.0.0.1 with a port)"
+        ) { text in
+            guard let address = RelayAddress(text) else {
+                throw SettingError("has to be an https URL, or http for 127.0.0.1 with a port")
+            }
+            return address
+        }
+        let caFile = reader.optionalValue(
+            "RELAY_CA_FILE",
+            help: "certificates (PEM) of the only authorities that may vouch for RELAY_URL"
+        ) { path in
+            guard path.hasPrefix("/"), FileManager.default.isReadableFile(atPath: path) else {
+                throw SettingError("has to be the absolute path of a readable file")
+            }
+            return path
+        }
+        let concurrent = reader.int(
+            "RELAY_CONCURRENT",
+            default: 16,
+            in: 1...256,
+            help: "requests to RELAY_URL at the same time; a relay takes 32 unless told otherwise"
+        )
+        switch (peers, address) {
+        case (.some, .some):
+            reader.reject("RELAY_URL", "cannot stand beside \(reader.prefix)RELAY; leave one out")
+        case (.none, .none):
+            reader.reject("RELAY", "is required unless \(reader.prefix)RELAY_URL is set")
+        case (.some, .none):
+            if caFile != nil { reader.reject("RELAY_CA_FILE", "is for RELAY_URL only") }
+        case (.none, .some(let address)):
+            return .http(address, caFile: caFile, concurrent: concurrent)
+        }
+        return .bus(peers ?? .fixed([]))
     }
 }

@@ -27,6 +27,14 @@ static inline CURLcode ccurl_set_callback(
     return (curl_easy_setopt)(handle, option, callback);
 }
 
+// Called when the request is about to be written, each time that happens.
+typedef int (*ccurl_request_callback)(
+    void *context, char *peer_ip, char *own_ip, int peer_port, int own_port);
+
+static inline CURLcode ccurl_set_before_request(CURL *handle, ccurl_request_callback callback) {
+    return (curl_easy_setopt)(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
 static inline long ccurl_get_long(CURL *handle, CURLINFO info) {
     long value = 0;
     (curl_easy_getinfo)(handle, info, &value);

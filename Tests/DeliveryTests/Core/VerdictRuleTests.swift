@@ -73,6 +73,15 @@ import Testing
         #expect(decision.failing == nil)
     }
 
+    @Test func whatWasHandedBackUnsentShowsNothing() {
+        let decision = decide(.retryable, "HandedBack", .device, .none)
+        #expect(decision.working.isEmpty && decision.failing == nil)
+        guard case .settle(.retry(_, _, false)) = decision.step else {
+            Issue.record("counted as an attempt")
+            return
+        }
+    }
+
     @Test func unprocessedSendsGoAgainAtOnceAndThenWait() {
         #expect(decide(.retryable, "Refused", .connection, .none).step == .resend)
         #expect(decide(.retryable, "Refused", .connection, .none, resends: 1).step == .resend)

@@ -77,6 +77,20 @@ final class DeliveryWorld: Sendable {
 
     func startRelay() async throws -> Running { try await startServer("relay", relay.routes()) }
 
+    /// The stub at `POST /v1/send` over TLS, and the settings by which Delivery finds it.
+    func startRelay(
+        over endpoint: HTTPSRelay
+    ) async throws -> (settings: [String: String], stop: @Sendable () async -> Void) {
+        let server = try await endpoint.start(in: folder)
+        return (
+            [
+                "PUSHBUS_DELIVERY_RELAY": "",
+                "PUSHBUS_DELIVERY_RELAY_URL": "https://127.0.0.1:\(server.port)",
+                "PUSHBUS_DELIVERY_RELAY_CA_FILE": folder + "/ca.pem",
+            ], server.stop
+        )
+    }
+
     func startDelivery(_ more: [String: String] = [:]) async throws -> Running {
         var reader = EnvironmentReader(
             prefix: "PUSHBUS_DELIVERY_",

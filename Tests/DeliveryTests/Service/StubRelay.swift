@@ -13,6 +13,10 @@ final class StubRelay: Sendable {
         var cleanup: CleanupKind?
         var retryAfter: Int64?
         var timestamp: UnixMilliseconds?
+        /// What `POST /v1/send` answers in place of `reason`.
+        var publicReason: String?
+        var status = 200
+        var isDeviceInvalid = false
 
         static let accepted = Reply(outcome: .accepted, reason: "Accepted")
     }
@@ -34,6 +38,15 @@ final class StubRelay: Sendable {
     ) {
         self.chunk = chunk
         self.reply = Observed(reply)
+    }
+
+    /// Keeps a message and gives the reply to it.
+    func take(_ message: RelaySend.Message) async -> Reply? {
+        state.update {
+            $0.batches.append(1)
+            $0.messages.append(message)
+        }
+        return await reply.value(message)
     }
 
     func answer(_ reply: @escaping @Sendable (RelaySend.Message) async -> Reply?) {

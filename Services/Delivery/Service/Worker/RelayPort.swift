@@ -18,7 +18,7 @@ package protocol RelayPort: Sendable {
         onVerdicts: (RelayVerdicts) async -> Void
     ) async -> RelayEnd
 
-    /// Ends every send that is under way.
+    /// Ends every send that is under way, and every later one at once.
     func abandon() async
 }
 

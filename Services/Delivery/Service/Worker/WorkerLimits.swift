@@ -25,4 +25,11 @@ package struct WorkerLimits: Sendable {
     package var retention: Duration = .seconds(2 * 86_400)
 
     package init() {}
+
+    /// Fits batches and window to a relay that takes this many messages at a time, so that rows do not
+    /// wait with an ageing check.
+    mutating func narrow(to concurrent: Int) {
+        batch = min(batch, concurrent)
+        window = min(window, concurrent * 4)
+    }
 }
