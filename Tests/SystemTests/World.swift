@@ -52,6 +52,7 @@ final class World: Sendable {
     static func run(
         _ change: (inout Topology) throws -> Void = { _ in },
         limit: Duration = .seconds(180),
+        isRelayElsewhere: Bool = false,
         body: @escaping @Sendable (World) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
@@ -77,6 +78,7 @@ final class World: Sendable {
             let ports = stage.ports(of: "simulator")
             try configureRelay(&topology, directory: directory, ports: ports)
             try change(&topology)
+            if isRelayElsewhere { try await stageRelay(&topology, directory, stage) }
             let world = try World(
                 directory: directory,
                 running: RunningTopology(topology, log: .silent),
@@ -126,6 +128,32 @@ final class World: Sendable {
             "PUSHBUS_RELAY_APNS_SANDBOX_ORIGIN": "localhost:\(ports["sandbox"] ?? 0)",
             "PUSHBUS_RELAY_APNS_PRODUCTION_ORIGIN": "localhost:\(ports["production"] ?? 0)",
         ]
+    }
+
+    /// The Relay runs apart from the others, with no endpoint on the bus, and Delivery gets its URL.
+    private static func stageRelay(
+        _ topology: inout Topology,
+        _ directory: TemporaryDirectory,
+        _ stage: Supervisor
+    ) async throws {
+        let folder = directory.file("apns")
+        topology[.relay].environment.merge([
+            "PUSHBUS_RELAY_BIND": "",
+            "PUSHBUS_RELAY_HTTP_CERTIFICATE_FILE": "\(folder)/server.pem",
+            "PUSHBUS_RELAY_HTTP_KEY_FILE": "\(folder)/server.key",
+        ]) { $1 }
+        let name = topology.processName(of: .relay)
+        try stage.add(try topology.processes().filter { $0.name == name })
+        try stage.start(name)
+        guard await stage.waitUntilReady(name), let port = stage.ports(of: name)["http"] else {
+            throw SystemTestFailure("the relay elsewhere is not ready")
+        }
+        topology[.relay].presence = .absent
+        topology[.delivery].environment.merge([
+            "PUSHBUS_DELIVERY_RELAY": "",
+            "PUSHBUS_DELIVERY_RELAY_URL": "https://localhost:\(port)",
+            "PUSHBUS_DELIVERY_RELAY_CA_FILE": "\(folder)/ca.pem",
+        ]) { $1 }
     }
 
     private func close() async {
