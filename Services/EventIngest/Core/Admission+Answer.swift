@@ -37,7 +37,7 @@ extension Admission {
     private static func result(_ record: AdmissionRecord) -> EventPublishAnswer.Result {
         let eventID = record.notification.eventID
         switch record.verdict {
-        case .admitted, .unresolved: return .init(.accepted, eventID: eventID)
+        case .admitted, .unresolved, .noted: return .init(.accepted, eventID: eventID)
         case .suppressed:
             return .init(
                 .accepted,

@@ -10,6 +10,7 @@ package struct AdmissionFacts: Sendable {
     package var cycle: CycleFacts
     /// What is known of a detection's dedupe key.
     package var detection = DetectionFacts()
+    package var task = TaskRunFacts()
     /// Whether the store holds as many open events as it may.
     package var isFull: Bool
     /// The store's clock.
@@ -59,6 +60,8 @@ package enum Verdict: String, Codable, Hashable, CaseIterable, Sendable {
     case expired
     /// The policy does not want a notification; recorded with the reason.
     case suppressed
+    /// A part of something that notifies as a whole.
+    case noted
     /// Something that decides about it cannot be had yet.
     case unresolved
 }
@@ -71,6 +74,8 @@ package struct AdmissionRecord: Hashable, Sendable {
     package var reason: String?
     /// Whether the silence of its dedupe key begins anew.
     package var startsSilence = false
+    /// What is known of a task run from now on; nil when nothing new is.
+    package var task: TaskRunFacts?
     /// What it becomes, under the identity and with the names that the policy gave it.
     package var notification: Notification
 }
@@ -120,6 +125,10 @@ package enum Admission: Hashable, Sendable {
             self = Self.record(record, detection, facts)
             return
         }
+        if case .task(let fact) = candidate.happening {
+            self = Self.record(record, fact, facts)
+            return
+        }
         let decision = Self.decide(candidate, record.lifetime, facts)
         if case .known = decision {
             record.verdict = .duplicate
@@ -164,7 +173,7 @@ package enum Admission: Hashable, Sendable {
                 unknownRules: facts.unknownRules,
                 zones: facts.zones
             )
-        case .test, .security: facts.isRepeated ? .known : .admit
+        case .test, .security, .task: facts.isRepeated ? .known : .admit
         }
     }
 

@@ -63,6 +63,17 @@ package struct EventIdentity: Sendable {
         return id
     }
 
+    /// One identity for each task run of a source: a UUIDv8 as above, of
+    /// `["task", source, task, run]`.
+    package func eventID(_ fact: TaskFact, source: String) throws(ContractViolation) -> EventID {
+        let name = ["task", source, fact.taskID, fact.runID].map(JSONValue.string)
+        let bytes = try CloudEventAttributes.canonicalBytes(of: .array(name))
+        guard let id = EventID(hash: sha256(bytes)) else {
+            throw ContractViolation("", "cannot be named: the hash is too short")
+        }
+        return id
+    }
+
     /// One identity for each repeat of a trigger: as above, with the second it happened in as a
     /// fourth element. Nil when the hash is too short.
     package func repeatID(alertKey: String, at second: UnixSeconds) -> EventID? {

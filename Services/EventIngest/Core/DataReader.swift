@@ -56,6 +56,30 @@ struct DataReader {
         return count
     }
 
+    func flag(_ name: String) throws(ContractViolation) -> Bool {
+        guard case .bool(let flag)? = members[name] else {
+            throw ContractViolation("/data/\(name)", "must be true or false")
+        }
+        return flag
+    }
+
+    func identifiers(_ name: String) throws(ContractViolation) -> [String] {
+        guard case .array(let values)? = members[name] else {
+            throw ContractViolation("/data/\(name)", "must be an array of strings")
+        }
+        var texts: [String] = []
+        for (index, value) in values.enumerated() {
+            let text = value.string ?? ""
+            try ContractViolation.check(
+                TextIdentifier<DataReader>(text).isWellFormed,
+                "/data/\(name)/\(index)",
+                "must be 1 to \(Self.identifierBytes) bytes without control characters"
+            )
+            texts.append(text)
+        }
+        return texts
+    }
+
     func uuid<Tag>(_ name: String) throws(ContractViolation) -> UUIDIdentifier<Tag> {
         guard let id = UUIDIdentifier<Tag>(try identifier(name)) else {
             throw ContractViolation("/data/\(name)", "must be a lowercase UUID")

@@ -29,7 +29,7 @@ package struct EventCandidate: Sendable {
         time = event.time
         expirytime = event.expirytime
         traceparent = event.traceparent
-        notification = try Notification(happening, identity: identity)
+        notification = try Notification(happening, source: event.source, identity: identity)
         self.identity = identity
     }
 

@@ -7,6 +7,7 @@ import Contracts
 package enum Happening: Hashable, Sendable {
     case alert(AlertHappening)
     case security(Detection)
+    case task(TaskFact)
     case test(TestEventData)
 
     /// Reads the data that belongs to the event's type.
@@ -20,6 +21,8 @@ package enum Happening: Hashable, Sendable {
         case .alertTriggered: self = .alert(try AlertHappening(.firing, data))
         case .alertResolved: self = .alert(try AlertHappening(.resolved, data))
         case .securityDetected: self = .security(try Detection(data))
+        case .taskRunStarted, .taskAttemptFinished, .taskRunInterrupted, .taskRunCancelled:
+            self = .task(try TaskFact(type, data))
         case .testRequested:
             let installation = InstallationID(try data.identifier("installation_id"))
             self = .test(

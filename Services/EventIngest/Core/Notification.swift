@@ -32,6 +32,7 @@ extension Notification {
     /// The notification a happening asks for.
     package init(
         _ happening: Happening,
+        source: String,
         identity: EventIdentity
     ) throws(ContractViolation) {
         switch happening {
@@ -57,6 +58,21 @@ extension Notification {
             content = .security(detection.content)
             audience = .everyone
             dedupeKey = try detection.dedupeKey()
+        case .task(let fact):
+            eventID = try identity.eventID(fact, source: source)
+            // The counts and the owner are known once the run has ended.
+            content = .taskFailure(
+                TaskRunContent(
+                    taskID: fact.taskID,
+                    runID: fact.runID,
+                    total: 0,
+                    failed: 0,
+                    timedOut: 0,
+                    offline: 0,
+                    denied: 0
+                )
+            )
+            audience = .everyone
         case .test(let test):
             eventID = test.eventID
             content = .test

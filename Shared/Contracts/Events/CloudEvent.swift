@@ -35,6 +35,10 @@ package enum EventType: String, Codable, CaseIterable, Sendable {
     case alertTriggered = "org.pushbus.alert.triggered.v1"
     case alertResolved = "org.pushbus.alert.resolved.v1"
     case securityDetected = "org.pushbus.security.detected.v1"
+    case taskRunStarted = "org.pushbus.task.run.started.v1"
+    case taskAttemptFinished = "org.pushbus.task.attempt.finished.v1"
+    case taskRunInterrupted = "org.pushbus.task.run.interrupted.v1"
+    case taskRunCancelled = "org.pushbus.task.run.cancelled.v1"
     case testRequested = "org.pushbus.test.requested.v1"
 }
 

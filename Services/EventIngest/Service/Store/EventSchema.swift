@@ -67,6 +67,7 @@ enum EventSchema {
         PolicySchema.migration,
         PolicySchema.publishers,
         PolicySchema.detections,
+        TaskRunRows.migration,
     ]
 
     /// How ``Handoff/Phase`` is written; below 10 an event is open.

@@ -26,6 +26,9 @@ extension SQLiteEventStore {
             isFull: false,
             now: now
         )
+        if case .task = candidate.happening {
+            facts.task = try TaskRunRows.facts(connection, candidate.notification.eventID)
+        }
         if let key = candidate.notification.dedupeKey {
             facts.detection = try detection(connection, key)
         }
@@ -82,8 +85,11 @@ extension SQLiteEventStore {
                 .int(record.lifetime.createdAt.seconds),
             ]
         )
+        if let task = record.task {
+            try TaskRunRows.save(connection, task, record, candidate)
+        }
         switch record.verdict {
-        case .duplicate: return
+        case .duplicate, .noted: return
         case .admitted:
             try insert(connection, record, candidate, EventSchema.Code.awaitingWatermark)
         case .expired: try insert(connection, record, candidate, EventSchema.Code.expired)

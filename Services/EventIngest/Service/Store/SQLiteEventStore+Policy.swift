@@ -34,6 +34,7 @@ extension SQLiteEventStore {
                     if isNew, key.kind == .integrator {
                         let integrator = try body.map { try Self.decode($0) }?.integrator
                         cancelled += try Self.cancelRevoked(connection, key.id, integrator)
+                        cancelled += try TaskRunRows.cancelRevoked(connection, key.id, integrator)
                     }
                 }
                 return PolicyChangeAnswer(changed: changed, cancelled: cancelled)

@@ -49,6 +49,7 @@ extension SQLiteEventStore {
                 "DELETE FROM received WHERE seq IN (\(old))",
                 bindings
             )
+            try connection.execute("DELETE FROM task_runs WHERE updated_at < $1", [.int(cut)])
             try connection.execute(
                 "DELETE FROM silences WHERE last_at_ms < $1",
                 [.int((cut - 604_800) * 1000)]
