@@ -13,17 +13,24 @@ func cLibrary(_ name: String) -> Target {
     .systemLibrary(name: name, path: "Shared/CLibraries/\(name)")
 }
 
-/// Pages that stand among the sources of a target.
-let pages = Dictionary(
-    uniqueKeysWithValues: ["PushBusDevice", "phone", "pushbus"].map { ($0, ["README.md"]) }
-)
+/// What stands among the sources of a target without being one of them.
+let others = [
+    "PushBusDevice": ["README.md"], "phone": ["README.md"], "pushbus": ["README.md"],
+    "pushbus-bench": ["CurlMulti"],
+]
+
+/// On Apple's platforms the phone's library uses CryptoKit and needs no OpenSSL.
+func dependency(_ name: String, of target: String) -> Target.Dependency {
+    guard target == "PushBusDevice", name == "PushBusCrypto" else { return .byName(name: name) }
+    return .byName(name: name, condition: .when(platforms: [.linux]))
+}
 
 func module(_ name: String, _ path: String, _ dependencies: [String]) -> Target {
     .target(
         name: name,
-        dependencies: dependencies.map { .byName(name: $0) },
+        dependencies: dependencies.map { dependency($0, of: name) },
         path: path,
-        exclude: pages[name] ?? [],
+        exclude: others[name] ?? [],
         swiftSettings: settings
     )
 }
@@ -37,7 +44,7 @@ func executable(_ name: String, _ path: String, _ dependencies: [String]) -> Tar
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
         path: path,
-        exclude: pages[name] ?? [],
+        exclude: others[name] ?? [],
         swiftSettings: settings
     )
 }
@@ -85,7 +92,7 @@ let package = Package(
         // C libraries of Debian, each imported by its one wrapper below.
         [
             "CLinux", "CZMQ", "COpenSSL", "CNghttp2", "CMHD", "CSQLite", "CCurl", "CMsgpack",
-            "CSodium", "CQREncode",
+            "CSodium", "CQREncode", "CPostgreSQL",
         ]
         .map(cLibrary),
         [
@@ -101,7 +108,7 @@ let package = Package(
             shared("ServiceKit", ["Contracts", "Loop", "HTTPServer"]),
             shared("ZeroMQ", ["CZMQ", "Loop"]),
             shared("Bus", ["CMsgpack", "ZeroMQ", "Contracts", "Loop", "ServiceKit"]),
-            shared("Storage", ["CSQLite", "Loop", "ServiceKit"]),
+            shared("Storage", ["CSQLite", "CPostgreSQL", "Loop", "ServiceKit"]),
             shared("TLS", ["COpenSSL"]),
             shared("HTTP2", ["CNghttp2", "TLS", "Loop"]),
             shared("HTTPClient", ["CCurl", "Loop"]),
@@ -132,8 +139,7 @@ let package = Package(
                 "phone",
                 "Tools/phone",
                 [
-                    "Commands", "Contracts", "Loop", "ServiceKit", "HTTPClient", "PushBusCrypto",
-                    "PushBusDevice",
+                    "Commands", "Contracts", "Loop", "ServiceKit", "HTTPClient", "PushBusDevice",
                 ]
             ),
             executable(
@@ -149,10 +155,18 @@ let package = Package(
                 "Tests/Benchmarks",
                 [
                     "Contracts", "Loop", "ServiceKit", "Bus", "TLS", "HTTP2", "HTTPClient",
-                    "Topology", "Storage", "PushBusCrypto",
+                    "Topology", "Storage", "PushBusCrypto", "DeliveryCore", "DeliveryService",
+                    "TestKit",
                 ]
             ),
+            // libcurl's multi interface, what pushbus-bench compares our HTTP/2 client with.
+            .executableTarget(
+                name: "pushbus-bench-curl",
+                path: "Tests/Benchmarks/CurlMulti",
+                linkerSettings: [.linkedLibrary("curl")]
+            ),
             executable("fuzz-bus-bodies", "Tests/Fuzz/BusBodies", ["Bus", "Contracts"]),
+            executable("fuzz-events", "Tests/Fuzz/Events", ["EventIngestCore", "Contracts"]),
             module("TestKit", "Tests/Support/TestKit", ["Contracts", "Loop", "ServiceKit"]),
         ],
         tests("Contracts", ["Contracts", "Bus"]),
@@ -166,7 +180,10 @@ let package = Package(
         tests("HTTPClient", ["HTTPClient", "HTTPServer", "Loop"]),
         tests("PushBusCrypto", ["PushBusCrypto", "Contracts"]),
         tests("QRCode", ["QRCode"]),
-        tests("PushBusDevice", ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop"]),
+        tests(
+            "PushBusDevice",
+            ["PushBusDevice", "PushBusCrypto", "Contracts", "Loop", "ServiceKit"]
+        ),
         tests(
             "Commands",
             ["Commands", "Contracts", "Loop", "ServiceKit", "Topology", "pushbus"]
@@ -207,8 +224,8 @@ let package = Package(
         tests(
             "Relay",
             [
-                "RelayCore", "RelayService", "APNsSimulator", "Contracts", "Bus", "Loop",
-                "ServiceKit",
+                "RelayCore", "RelayService", "APNsSimulator", "DeliveryCore", "Contracts", "Bus",
+                "Loop", "ServiceKit",
                 "HTTPServer", "HTTPClient", "TLS", "HTTP2", "PushBusCrypto",
             ]
         ),

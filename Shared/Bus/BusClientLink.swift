@@ -205,6 +205,7 @@ actor BusClientLink {
 
     private func send(_ request: BusPendingRequest, _ peer: BusPeerSocket) -> ZeroMQSendOutcome {
         do throws(ZeroMQError) {
+            CrashPoint.reach("\(BusHeaderCodec.type(of: request.frames)) sending")
             return try peer.socket.send(ZeroMQEnvelope(), request.frames)
         } catch {
             log.error("bus send failed", ["error": .error(error)])
@@ -213,10 +214,12 @@ actor BusClientLink {
     }
 
     private func sent(_ request: BusPendingRequest, _ peer: BusPeerSocket) {
+        CrashPoint.reach("\(BusHeaderCodec.type(of: request.frames)) sent")
         metrics.sent.add()
         if request.wasSent { metrics.resent.add() }
         request.wasSent = true
         request.peer = peer
+        request.asked.insert(peer.number)
         peer.inFlight += 1
         guard let interval = request.resendEvery else { return }
         let id = request.id
@@ -259,7 +262,7 @@ actor BusClientLink {
                 switch try peer.socket.receive(limits: .bus) {
                 case .nothing, .draining: return
                 case .excessive: metrics.malformed.add()
-                case .message(let message): answer(message)
+                case .message(let message): answer(message, from: peer)
                 }
             }
         } catch {
@@ -267,7 +270,7 @@ actor BusClientLink {
         }
     }
 
-    private func answer(_ message: ZeroMQMessage) {
+    private func answer(_ message: ZeroMQMessage, from peer: BusPeerSocket) {
         guard
             message.frames.count >= 2,
             let header = try? BusHeaderCodec.read(message.frames[0]),
@@ -276,10 +279,11 @@ actor BusClientLink {
             metrics.malformed.add()
             return
         }
-        guard let request = requests[id] else {
+        guard let request = requests[id], request.asked.contains(peer.number) else {
             metrics.late.add()
             return
         }
+        CrashPoint.reach("\(header.type) received")
         let reply = BusReply(header: header, body: message.frames[1])
         switch request.receiver {
         case .once: finish(id, .success(reply))

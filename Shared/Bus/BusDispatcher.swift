@@ -1,4 +1,5 @@
 import Contracts
+import Loop
 import ServiceKit
 import ZeroMQ
 
@@ -42,6 +43,7 @@ struct BusDispatcher: Sendable {
                 await link.emit(message.envelope, frames(answer, re: header.id))
             }
         )
+        CrashPoint.reach("\(header.type) received")
         switch await handler(call) {
         case .answer(let answer): return frames(answer, re: header.id)
         case .rejected(let reject): return frames(rejecting: reject, re: header.id)

@@ -35,6 +35,11 @@ package enum BusHeaderCodec {
         return frame
     }
 
+    /// The type of a message by its frames, for crash points.
+    static func type(of frames: [[UInt8]]) -> String {
+        frames.first.flatMap { try? read($0).type } ?? "unnamed"
+    }
+
     private static func append(_ frame: inout [UInt8], _ name: StaticString, _ value: String) {
         frame.append(contentsOf: ",\"".utf8)
         name.withUTF8Buffer { frame.append(contentsOf: $0) }

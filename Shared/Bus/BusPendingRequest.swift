@@ -22,6 +22,8 @@ final class BusPendingRequest {
     let resendEvery: Duration?
     let receiver: Receiver
     var peer: BusPeerSocket?
+    /// Numbers of the peers that it was sent to, the only ones whose answers count.
+    var asked: Set<Int> = []
     var deadline: LoopTimer?
     var resend: LoopTimer?
     var wasSent = false

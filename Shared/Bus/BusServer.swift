@@ -12,6 +12,8 @@ package final class BusServer: Service {
     private let runtime: BusRuntime
     private let link: BusServerLink
     private let dispatcher: BusDispatcher
+    private let announcement: (file: EndpointFile, key: CurvePublicKey?)?
+    private let log: Log
     private let standing = Locked(Standing())
 
     private struct Standing {
@@ -28,6 +30,7 @@ package final class BusServer: Service {
         endpoint: BusEndpoint,
         security: BusSecurity = .trustedDirectory,
         routes: BusRoutes,
+        announcedIn file: EndpointFile? = nil,
         inFlight: Int = 64,
         metrics: Metrics,
         log: Log,
@@ -37,6 +40,8 @@ package final class BusServer: Service {
         self.runtime = runtime
         let log = log.with(["server": .string(name)])
         let curve = try security.serverCurve(endpoint)
+        announcement = file.map { ($0, endpoint.isLocal ? nil : curve?.keys.publicKey) }
+        self.log = log
         let counters = BusServerMetrics(metrics, server: name)
         dispatcher = BusDispatcher(
             routes: routes,
@@ -65,6 +70,7 @@ package final class BusServer: Service {
         endpoint: BusEndpoint,
         security: BusSecurity,
         routes: BusRoutes,
+        announcedIn file: EndpointFile? = nil,
         inFlight: Int = 64
     ) throws(BusConfigurationError) {
         try self.init(
@@ -73,6 +79,7 @@ package final class BusServer: Service {
             endpoint: endpoint,
             security: security,
             routes: routes,
+            announcedIn: file,
             inFlight: inFlight,
             metrics: context.metrics,
             log: context.log,
@@ -87,19 +94,27 @@ package final class BusServer: Service {
         }
     }
 
-    /// Binds, answers until `stop`, then finishes what is in flight and unbinds.
+    /// Binds, answers until `stop`, then finishes what is in flight and unbinds; its endpoint stands in
+    /// the file of endpoints meanwhile.
     ///
     /// Throws when the endpoint cannot be bound ("already running") or when authentication of the
     /// process has failed.
     package func run(until stop: StopSignal) async throws {
+        var announced: BusEndpoint?
         do {
-            settle(try await link.open())
+            let bound = try await link.open()
+            announced = try announce(bound)
+            settle(bound)
         } catch {
             settle(nil)
             await link.close()
             throw error
         }
-        let registration = stop.onTrigger { [link] in link.endIntake() }
+        let registration = stop.onTrigger { [link, announced] in
+            // Peers take their leave before the intake ends.
+            self.withdraw(announced)
+            link.endIntake()
+        }
         await withDiscardingTaskGroup { group in
             while case let batch = await link.incoming.nextBatch(max: 64), !batch.isEmpty {
                 for message in batch {
@@ -112,6 +127,24 @@ package final class BusServer: Service {
         }
         stop.remove(registration)
         if let failure = await link.close() { throw failure }
+    }
+
+    private func announce(
+        _ bound: BusEndpoint
+    ) throws(BusConfigurationError) -> BusEndpoint? {
+        guard let (file, key) = announcement else { return nil }
+        let endpoint = BusEndpoint(bound.transport, serverKey: key)
+        try file.add(endpoint)
+        return endpoint
+    }
+
+    private func withdraw(_ endpoint: BusEndpoint?) {
+        guard let endpoint, let (file, _) = announcement else { return }
+        do throws(BusConfigurationError) {
+            try file.remove(endpoint)
+        } catch {
+            log.warning("endpoint stays announced", ["error": .error(error)])
+        }
     }
 
     /// The endpoint in use, with the real port, once bound; nil when binding failed.

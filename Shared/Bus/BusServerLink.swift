@@ -236,8 +236,10 @@ actor BusServerLink {
     private func attempt(_ entry: Blocked) -> Bool? {
         guard let socket else { return false }
         do throws(ZeroMQError) {
+            CrashPoint.reach("\(BusHeaderCodec.type(of: entry.frames)) sending")
             switch try socket.send(entry.envelope, entry.frames) {
             case .sent:
+                CrashPoint.reach("\(BusHeaderCodec.type(of: entry.frames)) sent")
                 metrics.answered.add()
                 return true
             case .unreachable:

@@ -50,6 +50,17 @@ package struct BusSettings: Sendable {
         return endpoint ?? BusEndpoint(.ipc("/"))
     }
 
+    /// Reads `ANNOUNCE`, a file in which our endpoint stands while we serve it.
+    package func announcement(_ reader: inout EnvironmentReader) -> EndpointFile? {
+        reader.optionalValue(
+            "ANNOUNCE",
+            help: "file of endpoints, @/path in peers' settings, that ours is added to while we run"
+        ) { path in
+            guard path.hasPrefix("/") else { throw SettingError("has to be an absolute path") }
+            return EndpointFile(path: path)
+        }
+    }
+
     /// Reads the endpoints of a peer: a list separated by commas, or `@/path` of a file of them.
     package func peers(
         _ name: String,

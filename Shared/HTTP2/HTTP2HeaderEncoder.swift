@@ -71,6 +71,44 @@ final class HTTP2HeaderEncoder {
         return true
     }
 
+    /// Adds a field whose name lasts as long as the program; false when the block is full.
+    func add(
+        _ name: StaticString,
+        _ value: UnsafeBufferPointer<UInt8>,
+        _ indexing: HTTP2Field.Indexing
+    ) -> Bool {
+        guard count < Self.maximumFields, used + value.count <= Self.maximumBytes else {
+            return false
+        }
+        let start = scratch + used
+        if let base = value.baseAddress { start.update(from: base, count: value.count) }
+        used += value.count
+        var flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue
+        if indexing == .none { flags |= NGHTTP2_NV_FLAG_NO_INDEX.rawValue }
+        fields[count] = nghttp2_nv(
+            // nghttp2 only reads it.
+            name: UnsafeMutablePointer(mutating: name.utf8Start),
+            value: start,
+            namelen: name.utf8CodeUnitCount,
+            valuelen: value.count,
+            flags: UInt8(flags)
+        )
+        count += 1
+        return true
+    }
+
+    /// Adds `:status`, which has three digits (RFC 9110 section 15).
+    func addStatus(_ status: Int) -> Bool {
+        let digits = (
+            UInt8(truncatingIfNeeded: status / 100 % 10 + 0x30),
+            UInt8(truncatingIfNeeded: status / 10 % 10 + 0x30),
+            UInt8(truncatingIfNeeded: status % 10 + 0x30)
+        )
+        return withUnsafeBytes(of: digits) { digits in
+            add(":status", digits.bindMemory(to: UInt8.self), .automatic)
+        }
+    }
+
     /// Writes the leading field of that place; false when the block is full.
     func lead(
         _ place: Int,

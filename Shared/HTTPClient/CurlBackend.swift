@@ -101,6 +101,14 @@ final class CurlBackend: LoopBackend, @unchecked Sendable {
         curl_multi_add_handle(multi, transfer.handle)
     }
 
+    /// The time for writing a request is over; one that has been written is left alone.
+    func endUnwritten(_ id: UInt64) {
+        guard let multi, let transfer = transfers[id], !transfer.isWritten else { return }
+        transfers[id] = nil
+        transfer.detach(from: multi)
+        transfer.fail(.tooLate)
+    }
+
     func cancel(_ id: UInt64) {
         guard let multi, let transfer = transfers.removeValue(forKey: id) else { return }
         transfer.detach(from: multi)
@@ -120,5 +128,9 @@ final class CurlBackend: LoopBackend, @unchecked Sendable {
 
 extension HTTPClientError {
     static let stopped = HTTPClientError(.stopped, "The HTTP client is stopped.")
+    static let tooLate = HTTPClientError(
+        .tooLate,
+        "The request could not be written in the time it was given."
+    )
     static let cancelled = HTTPClientError(.cancelled, "The caller was cancelled.")
 }

@@ -60,6 +60,9 @@ package final class HTTPClient: Sendable {
             await withCheckedContinuation { continuation in
                 loop.execute {
                     backend.start(id, order, cancelled, continuation)
+                    guard let bound = order.writeBy else { return }
+                    let rest = ContinuousClock.now.duration(to: bound)
+                    loop.schedule(after: rest) { backend.endUnwritten(id) }
                 }
             }
         } onCancel: {
@@ -79,4 +82,17 @@ struct TransferOrder: Sendable {
     var request: HTTPClientRequest
     var idleTimeout: Duration?
     var onChunk: (@Sendable ([UInt8]) -> Bool)?
+    /// Nothing is written after this instant.
+    let writeBy: ContinuousClock.Instant?
+
+    init(
+        request: HTTPClientRequest,
+        idleTimeout: Duration? = nil,
+        onChunk: (@Sendable ([UInt8]) -> Bool)? = nil
+    ) {
+        self.request = request
+        self.idleTimeout = idleTimeout
+        self.onChunk = onChunk
+        writeBy = request.writeWithin.map { ContinuousClock.now + $0 }
+    }
 }

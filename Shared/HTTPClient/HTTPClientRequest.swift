@@ -7,6 +7,9 @@ package struct HTTPClientRequest: Sendable {
     package var body: [UInt8]
     /// From the call to the last byte of the reply.
     package var timeout: Duration
+    /// Nothing of the request is written later than this after the call, repeats included: what is
+    /// not written wholly by then ends with `tooLate`. No such bound when nil.
+    package var writeWithin: Duration?
     /// A larger reply ends the request with `replyTooLarge`.
     package var maximumReplyBytes: Int
 
@@ -16,6 +19,7 @@ package struct HTTPClientRequest: Sendable {
         headers: [(String, String)] = [],
         body: [UInt8] = [],
         timeout: Duration = .seconds(15),
+        writeWithin: Duration? = nil,
         maximumReplyBytes: Int = 1_048_576
     ) {
         self.method = method
@@ -23,6 +27,7 @@ package struct HTTPClientRequest: Sendable {
         self.headers = headers
         self.body = body
         self.timeout = timeout
+        self.writeWithin = writeWithin
         self.maximumReplyBytes = maximumReplyBytes
     }
 }
@@ -56,6 +61,8 @@ package struct HTTPClientError: Error, CustomStringConvertible {
         /// Handshake or certificate verification failed.
         case tlsFailed
         case timeout
+        /// The request could not be written within its bound.
+        case tooLate
         case replyTooLarge
         case connectionLost
         case cancelled
@@ -81,7 +88,7 @@ package struct HTTPClientError: Error, CustomStringConvertible {
     /// Whether the same request may succeed later without any change.
     package var isRetriable: Bool {
         switch code {
-        case .cannotResolve, .cannotConnect, .timeout, .connectionLost: true
+        case .cannotResolve, .cannotConnect, .timeout, .tooLate, .connectionLost: true
         case .invalidRequest, .tlsFailed, .replyTooLarge, .cancelled, .stopped: false
         }
     }

@@ -14,6 +14,7 @@ final class Transfer {
     /// How often the request was begun to be written; libcurl repeats one whose reused connection
     /// was closed without a reply.
     private var timesSent = 0
+    private var cameTooLate = false
 
     init(
         _ id: UInt64,
@@ -144,6 +145,8 @@ final class Transfer {
     func finish(_ result: CURLcode) {
         if result == CURLE_OK || ended {
             continuation.resume(returning: .success(response))
+        } else if cameTooLate {
+            fail(.tooLate)
         } else if tooLarge {
             fail(
                 HTTPClientError(
@@ -156,7 +159,20 @@ final class Transfer {
         }
     }
 
-    fileprivate func beginsToWrite() { timesSent += 1 }
+    /// Whether libcurl has handed the whole request to the system. A repeat begins anew.
+    var isWritten: Bool {
+        timesSent > 0 && ccurl_get_size(handle, CURLINFO_SIZE_UPLOAD_T) >= order.request.body.count
+    }
+
+    /// Called before each time that libcurl writes the request; false when it must not any more.
+    fileprivate func mayWrite() -> Bool {
+        if let writeBy = order.writeBy, ContinuousClock.now >= writeBy {
+            cameTooLate = true
+            return false
+        }
+        timesSent += 1
+        return true
+    }
 
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let onChunk = order.onChunk, (200..<300).contains(response.status) {
@@ -224,8 +240,8 @@ private func noteRequest(
     _ ownPort: Int32
 ) -> Int32 {
     guard let context else { return CURL_PREREQFUNC_ABORT }
-    Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().beginsToWrite()
-    return CURL_PREREQFUNC_OK
+    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().mayWrite()
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 extension HTTPClientError {

@@ -181,7 +181,7 @@ extension ServerCore {
             } else {
                 connection.finish(
                     exchange.serial,
-                    handler.refusal(.stopping, exchange.head),
+                    handler.refusal(exchange.started ? .deadline : .stopping, exchange.head),
                     deadline: .after(limits.writeTimeout)
                 )
             }

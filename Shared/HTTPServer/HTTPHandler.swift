@@ -8,19 +8,22 @@ package enum HTTPAdmission: Sendable {
 
 /// Why the server itself answers in place of the handler.
 package enum HTTPRefusal: Sendable {
+    /// Others could read the head in another way (400); the connection ends.
+    case malformed
     /// The body is larger than admitted (413).
     case bodyTooLarge
     /// The body did not arrive in time (408).
     case uploadTimeout
-    /// `respond` took longer than the request deadline (503).
+    /// `respond` took longer than the request deadline, or than a stop waits (503).
     case deadline
     /// More requests are being worked on than the server is configured for (503).
     case busy
-    /// The server is stopping (503).
+    /// The server is stopping and has not called `respond` (503).
     case stopping
 
     package var status: Int {
         switch self {
+        case .malformed: 400
         case .bodyTooLarge: 413
         case .uploadTimeout: 408
         case .deadline, .busy, .stopping: 503
@@ -30,6 +33,7 @@ package enum HTTPRefusal: Sendable {
     /// A stable word for bodies and counters.
     package var code: String {
         switch self {
+        case .malformed: "malformed_request"
         case .bodyTooLarge: "request_too_large"
         case .uploadTimeout: "request_timeout"
         case .deadline: "deadline_exceeded"
@@ -40,6 +44,7 @@ package enum HTTPRefusal: Sendable {
 
     var advice: String {
         switch self {
+        case .malformed: "Send one Host and one plain Content-Length, or chunks."
         case .bodyTooLarge: "Send a smaller body."
         case .uploadTimeout: "Send the body faster."
         case .deadline: "The answer took too long; try again later."

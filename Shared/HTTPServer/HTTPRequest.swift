@@ -2,11 +2,13 @@
 package struct HTTPRequestHead: Sendable {
     /// The method as sent, for example `POST`.
     package var method: String
-    /// The percent-decoded path without the query.
+    /// The percent-decoded path without the query; `%00` stays as it was sent.
     package var path: String
     /// Decoded query parameters; of a repeated name the last one counts.
     package var query: [String: String]
     package var headers: HTTPHeaders
+    /// The protocol as sent, for example `HTTP/1.1`.
+    package var version = "HTTP/1.1"
     /// The textual address of the peer, or what the declared trusted proxy says it is.
     package var source: String
 

@@ -188,6 +188,7 @@ struct DaemonOptions {
         [
             cmhd_option_completed(requestCompleted, context),
             cmhd_option_connection(connectionChanged, context),
+            cmhd_option_unescape(),
             item(.SOCK_ADDR, pointer: address),
             item(.CONNECTION_LIMIT, limits.connections),
             item(.CONNECTION_MEMORY_LIMIT, limits.headBytes),

@@ -71,6 +71,13 @@ final class ServerConnection: Sendable {
         state = Locked(State(deadline: deadline))
     }
 
+    /// Method and path of the request in hand, for crash points.
+    var requestLine: String {
+        state.withLock { state in
+            state.exchange.map { "\($0.head.method) \($0.head.path)" } ?? ""
+        }
+    }
+
     /// Stores the reply of a suspended request and lets libmicrohttpd go on. The first reply
     /// counts; a later one, or one for a request that is gone, is dropped.
     func finish(_ serial: UInt64, _ response: HTTPResponse, deadline: Deadline) {

@@ -31,6 +31,7 @@ func accessRequest(
             method: String(cString: method),
             path: String(cString: url)
         )
+        if let version { head.version = String(cString: version) }
         collectValues(handle, into: &head)
         return core.begin(connection, handle, head)
     }

@@ -16,6 +16,7 @@ extension ServerCore {
             state.deadline = deadline
             if response.stream != nil { state.exchange?.stream = StreamBuffer() }
         }
+        CrashPoint.reach("\(connection.requestLine) replying")
         guard let reply = makeReply(response, connection, serial) else { return .NO }
         defer { MHD_destroy_response(reply) }
         for (name, value) in response.headers {

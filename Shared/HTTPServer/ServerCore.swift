@@ -101,7 +101,14 @@ final class ServerCore: Sendable {
         head.source = source(of: head, connection)
         let entered = enter()
         var admission: HTTPAdmission
-        if stopping.load(ordering: .acquiring) {
+        let isPlain = head.isFramedPlainly
+        if !isPlain {
+            count(.malformed)
+            var response = handler.refusal(.malformed, head)
+            // Whatever follows on this connection may be anybody's.
+            response.headers.append(("Connection", "close"))
+            admission = .respond(response)
+        } else if stopping.load(ordering: .acquiring) {
             admission = .respond(handler.refusal(.stopping, head))
         } else if !entered {
             admission = .respond(handler.refusal(.busy, head))
@@ -121,7 +128,7 @@ final class ServerCore: Sendable {
             }
         case .respond(let response):
             plan = .drain(response)
-            if !drainable(head) { immediate = response }
+            if !isPlain || !drainable(head) { immediate = response }
         }
         let serial = install(connection, handle, head, plan, admitted: admitted, counted: entered)
         guard let immediate else { return .YES }
@@ -239,6 +246,7 @@ final class ServerCore: Sendable {
             return exchange
         }
         guard let exchange else { return }
+        CrashPoint.reach("\(exchange.head.method) \(exchange.head.path) replied")
         exchange.task?.cancel()
         exchange.stream?.drained?.resume(returning: false)
         table.withLock { table in

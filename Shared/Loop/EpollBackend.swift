@@ -114,6 +114,15 @@ package final class EpollBackend: LoopBackend, @unchecked Sendable {
         eventfd.wake()
     }
 
+    /// Forgets the handlers, which may hold what holds this backend.
+    package func end() {
+        let handlers = watches
+        watches = [:]
+        for fd in handlers.keys { _ = epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nil) }
+        // What is still queued runs on another thread.
+        owner = nil
+    }
+
     private func control(
         _ operation: Int32,
         _ fd: Int32,

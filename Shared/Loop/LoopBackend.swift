@@ -12,4 +12,11 @@ package protocol LoopBackend: AnyObject, Sendable {
 
     /// Ends the current or the next `wait`; may be called on any thread.
     func wake()
+
+    /// The loop ends: lets go of whatever handlers there are. May be called more than once.
+    func end()
+}
+
+extension LoopBackend {
+    package func end() {}
 }

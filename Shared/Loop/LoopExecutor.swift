@@ -186,22 +186,31 @@ package final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Senda
             enum Next { case end, look, wait }
             let next = queue.withLock { queue -> Next in
                 if !queue.work.isEmpty { return .look }
-                if queue.stopping {
-                    timers = TimerHeap()
-                    queue.idle = true
-                    thread.store(0, ordering: .releasing)
-                    return .end
-                }
+                if queue.stopping { return .end }
                 queue.asleep = true
                 return .wait
             }
             switch next {
-            case .end: return
+            case .end:
+                // What goes with these may queue more work, so not under the lock.
+                timers = TimerHeap()
+                backend.end()
+                if endsForGood() { return }
             case .look: backend.wait(atMost: .zero)
             case .wait:
                 backend.wait(atMost: untilNextTimer())
                 queue.withLock { $0.asleep = false }
             }
+        }
+    }
+
+    /// Whether nothing came while the loop was being cleared; then nothing may touch it any more.
+    private func endsForGood() -> Bool {
+        queue.withLock { queue in
+            guard queue.work.isEmpty else { return false }
+            queue.idle = true
+            thread.store(0, ordering: .releasing)
+            return true
         }
     }
 

@@ -4,7 +4,7 @@ import Contracts
 package enum EnvelopeSealer {
     /// The associated data: `ServerBee.Push.v1`, key id and identity joined by a vertical bar.
     package static func associatedData(keyID: KeyID, identity: String) -> [UInt8] {
-        Array("ServerBee.Push.v1|\(keyID)|\(identity)".utf8)
+        Envelope.associatedData(keyID: keyID, identity: identity)
     }
 
     /// Writes the plaintext, titles cut to fit, and encrypts it.

@@ -1,17 +1,4 @@
 extension EnvironmentReader {
-    /// The path of the store, `<PREFIX>STORE`, written as `sqlite:/absolute/path`; nil when it is
-    /// missing or bad, which `finish()` then reports.
-    package mutating func store(help: String) -> String? {
-        requiredValue("STORE", help: "\(help): sqlite:/absolute/path") { text in
-            let scheme = "sqlite:"
-            let path = String(text.dropFirst(scheme.count))
-            guard text.hasPrefix(scheme), path.hasPrefix("/"), !path.hasSuffix("/") else {
-                throw SettingError("has to be sqlite:/absolute/path of a file")
-            }
-            return path
-        }
-    }
-
     static func absolutePath(_ raw: String) throws -> String {
         guard raw.hasPrefix("/") else {
             throw SettingError("has to be an absolute path, one that starts with /")

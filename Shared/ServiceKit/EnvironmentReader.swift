@@ -177,6 +177,26 @@ package struct EnvironmentReader: Sendable {
         }
     }
 
+    /// A required value of which a part is secret, either in the variable itself or in the file that
+    /// `<name>_FILE` names; `shown` is what may be printed of it, and errors of `parse` quote nothing.
+    package mutating func requiredValue<Value>(
+        orFile name: String,
+        help: String,
+        parse: (String) throws -> Value,
+        shown: (Value) -> String
+    ) -> Value? {
+        guard let text = secret(name, required: true, help: help) else { return nil }
+        let raw = text.withBytes { String(decoding: $0, as: UTF8.self) }
+        let value: Value? = accept(name, raw, standIn: nil, parse: parse)
+        let variable = full(name)
+        if let value, let index = settings.firstIndex(where: { $0.variable == variable }),
+            present(variable) != nil
+        {
+            settings[index].shown = shown(value)
+        }
+        return value
+    }
+
     /// Records a problem that only shows when settings are looked at together.
     package mutating func reject(_ name: String, _ message: String) {
         report(full(name), message)

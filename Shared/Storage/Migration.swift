@@ -9,10 +9,18 @@ package struct Migration: Sendable {
     package let name: String
     /// Statements that run in one transaction.
     package let statements: [String]
+    /// What follows on PostgreSQL alone, when the step is written for both.
+    package let postgreSQL: [String]
 
-    package init(number: Int, name: String, statements: [String]) {
+    package init(
+        number: Int,
+        name: String,
+        statements: [String],
+        postgreSQL: [String] = []
+    ) {
         self.number = number
         self.name = name
         self.statements = statements
+        self.postgreSQL = postgreSQL
     }
 }

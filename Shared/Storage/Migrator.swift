@@ -7,7 +7,7 @@ struct Migrator {
     /// Throws `newerSchema` when the file knows more migrations than this program, `foreignSchema` when
     /// a recorded name differs.
     func run(on connection: SQLiteConnection) throws {
-        try checkNumbers()
+        try MigrationRecord.checkNumbers(migrations)
         try connection.script(
             """
             CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -19,35 +19,10 @@ struct Migrator {
         )
         let applied = try connection.query(
             "SELECT number, name FROM schema_migrations ORDER BY number"
-        ) { (number: Int($0.int(0)), name: $0.text(1)) }
-        try check(applied)
+        ) { MigrationRecord(number: Int($0.int(0)), name: $0.text(1)) }
+        try MigrationRecord.check(applied, against: migrations)
         for migration in migrations.dropFirst(applied.count) {
             try apply(migration, on: connection)
-        }
-    }
-
-    private func checkNumbers() throws {
-        for (index, migration) in migrations.enumerated() where migration.number != index + 1 {
-            throw StorageError(.misuse, "migration \(migration.name) is out of order")
-        }
-    }
-
-    private func check(_ applied: [(number: Int, name: String)]) throws {
-        for (index, (recorded, known)) in zip(applied, migrations).enumerated() {
-            guard recorded.number == index + 1, recorded.name == known.name else {
-                throw StorageError(
-                    .foreignSchema,
-                    "the file records migration \(recorded.number) as \(recorded.name), this store knows "
-                        + "\(known.name); point the setting at this store's own file"
-                )
-            }
-        }
-        guard applied.count <= migrations.count else {
-            throw StorageError(
-                .newerSchema,
-                "the file has schema \(applied.count), this program knows \(migrations.count); start the "
-                    + "newer program or restore a backup"
-            )
         }
     }
 

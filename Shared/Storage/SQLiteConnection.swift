@@ -4,7 +4,7 @@ import CSQLite
 ///
 /// Not Sendable: a closure cannot let it escape to another thread. Statements are prepared once and
 /// kept; placeholders are `$1`, `$2`, ….
-package final class SQLiteConnection {
+package final class SQLiteConnection: SQLConnection {
     let handle: OpaquePointer
     private var statements: [String: SQLiteStatement] = [:]
     /// Set while a read runs: statements that write are refused.
@@ -54,7 +54,7 @@ package final class SQLiteConnection {
     @discardableResult
     package func execute(
         _ sql: String,
-        _ bindings: [SQLValue] = []
+        _ bindings: [SQLValue]
     ) throws(StorageError) -> Int {
         try prepare(sql).run(bindings)
     }
@@ -62,7 +62,7 @@ package final class SQLiteConnection {
     /// All rows of a statement as values.
     package func query<Value>(
         _ sql: String,
-        _ bindings: [SQLValue] = [],
+        _ bindings: [SQLValue],
         _ row: (SQLiteRow) throws -> Value
     ) throws -> [Value] {
         try prepare(sql).query(bindings, row)
@@ -71,7 +71,7 @@ package final class SQLiteConnection {
     /// The first row of a statement as a value, nil when there is none.
     package func first<Value>(
         _ sql: String,
-        _ bindings: [SQLValue] = [],
+        _ bindings: [SQLValue],
         _ row: (SQLiteRow) throws -> Value
     ) throws -> Value? {
         try prepare(sql).first(bindings, row)

@@ -5,7 +5,7 @@ import ServiceKit
 ///
 /// Calls suspend, they never block the caller's thread. `close()` is required; until then the store's
 /// thread and file stay open.
-package final class SQLiteDatabase: Sendable {
+package final class SQLiteDatabase: SQLDatabase {
     private let owner: SQLiteOwner
     private let thread: SerialThread
     private let inbox: Locked<SQLiteInbox>
@@ -70,13 +70,15 @@ package final class SQLiteDatabase: Sendable {
     /// many rows it touches. Cancellation of the caller does not undo it.
     @discardableResult
     package func write<Value: Sendable>(
-        rows: Int = 1,
+        rows: Int,
+        verb: StaticString,
         _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws -> Value {
         let outcome = Locked<Result<Value, any Error>?>(nil)
         let ticket = try inbox.withLock { inbox throws(StorageError) in
             try inbox.enter()
             return inbox.append(
+                verb: verb,
                 rows: rows,
                 perform: { connection in
                     let value = try body(connection)
@@ -112,11 +114,16 @@ package final class SQLiteDatabase: Sendable {
         return try await owner.checkpoint()
     }
 
-    /// Copies the whole file to a new one, page by page between other work.
-    package func backup(to path: String) async throws {
-        try inbox.withLock { inbox throws(StorageError) in try inbox.enter() }
+    /// Copies the whole file to a new one, page by page between other work; `finishing` changes the
+    /// complete copy before it gets its name. Returns its size in bytes.
+    @discardableResult
+    package func backup(
+        to path: String,
+        finishing: @escaping @Sendable (SQLiteConnection) throws -> Void = { _ in }
+    ) async throws -> Int64 {
+        try enter()
         defer { leave() }
-        try await owner.backup(to: path)
+        return try await owner.backup(to: path, finishing: finishing).get()
     }
 
     /// What the store has done since it was opened.
@@ -138,6 +145,11 @@ package final class SQLiteDatabase: Sendable {
         }
         try? await owner.close()
         thread.stop()
+    }
+
+    @inline(never)
+    private func enter() throws {
+        try inbox.withLock { inbox throws(StorageError) in try inbox.enter() }
     }
 
     private func leave() {

@@ -148,7 +148,9 @@ extension SQLiteOwner {
                     failures.append((write, error))
                 }
             }
+            for write in batch { CrashPoint.reach("committing", of: write.verb) }
             try connection.execute("COMMIT")
+            for write in batch { CrashPoint.reach("committed", of: write.verb) }
             for (write, error) in failures {
                 if let error = error as? StorageError, error.kind == .full { wasFull = true }
                 write.fail(error)

@@ -1,17 +1,12 @@
 import CSQLite
 
 /// The row a statement stands on; valid only inside the closure it was given to.
-package struct SQLiteRow {
+package struct SQLiteRow: SQLRow {
     let handle: OpaquePointer
 
     /// The integer in a column, 0 for NULL.
     package func int(_ column: Int32) -> Int64 {
         sqlite3_column_int64(handle, column)
-    }
-
-    /// Whether the integer in a column is not 0.
-    package func bool(_ column: Int32) -> Bool {
-        sqlite3_column_int64(handle, column) != 0
     }
 
     /// The text in a column, empty for NULL; bytes that are not UTF-8 are repaired.
@@ -31,21 +26,6 @@ package struct SQLiteRow {
     /// Whether a column is NULL.
     package func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
-    }
-
-    /// The integer in a column, nil for NULL.
-    package func intOrNil(_ column: Int32) -> Int64? {
-        isNull(column) ? nil : int(column)
-    }
-
-    /// The text in a column, nil for NULL.
-    package func textOrNil(_ column: Int32) -> String? {
-        isNull(column) ? nil : text(column)
-    }
-
-    /// The bytes in a column, nil for NULL.
-    package func blobOrNil(_ column: Int32) -> [UInt8]? {
-        isNull(column) ? nil : blob(column)
     }
 
     /// The value in a column by its own type; a floating point number becomes text.

@@ -2,6 +2,8 @@
 struct SQLiteWrite: Sendable {
     /// Counts all writes of a store in their order.
     let ticket: UInt64
+    /// The store's verb, for crash points.
+    let verb: StaticString
     /// Rows it touches, as its caller counts them.
     let rows: Int
     /// Runs the caller's closure and keeps its value; may run again if the batch around it was lost.
@@ -34,13 +36,20 @@ struct SQLiteInbox: Sendable {
 
     /// Adds a write and returns its ticket.
     mutating func append(
+        verb: StaticString,
         rows: Int,
         perform: @escaping @Sendable (SQLiteConnection) throws -> Void,
         fail: @escaping @Sendable (any Error) -> Void
     ) -> UInt64 {
         lastTicket += 1
         waiting.append(
-            SQLiteWrite(ticket: lastTicket, rows: rows, perform: perform, fail: fail)
+            SQLiteWrite(
+                ticket: lastTicket,
+                verb: verb,
+                rows: rows,
+                perform: perform,
+                fail: fail
+            )
         )
         return lastTicket
     }

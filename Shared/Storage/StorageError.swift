@@ -7,6 +7,7 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         private enum Code: String {
             case busy, full, readOnly, corrupt, alreadyRunning, constraint, cannotOpen, inputOutput
             case newerSchema, foreignSchema, overloaded, closed, misuse, other
+            case connectionLost, outcomeUnknown, unsupported
         }
         private let code: Code
         private init(_ code: Code) { self.code = code }
@@ -35,6 +36,13 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         package static let overloaded = Kind(.overloaded)
         /// The store has been closed.
         package static let closed = Kind(.closed)
+        /// There is no connection to the database server; nothing was changed. Try again later.
+        package static let connectionLost = Kind(.connectionLost)
+        /// The connection was lost during a COMMIT, which may or may not have happened; doing the same
+        /// again is safe for every verb of a store.
+        package static let outcomeUnknown = Kind(.outcomeUnknown)
+        /// This kind of store does not do that; the message says what does.
+        package static let unsupported = Kind(.unsupported)
         /// The program used the store wrongly.
         package static let misuse = Kind(.misuse)
         /// Any other failure; see ``StorageError/extendedCode``.
@@ -48,22 +56,38 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     package let message: String
     /// SQLite's extended result code (sqlite.org/rescode.html), 0 where SQLite was not asked.
     package let extendedCode: Int32
+    /// PostgreSQL's code (postgresql.org/docs/15/errcodes-appendix.html), empty where there is none.
+    package let sqlState: String
 
-    package init(_ kind: Kind, _ message: String, extendedCode: Int32 = 0) {
+    package init(
+        _ kind: Kind,
+        _ message: String,
+        extendedCode: Int32 = 0,
+        sqlState: String = ""
+    ) {
         self.kind = kind
         self.message = message
         self.extendedCode = extendedCode
+        self.sqlState = sqlState
     }
 
-    /// The same error, with the store's file in its text.
+    /// The same error, with the store's file or database in its text.
     func naming(_ path: String) -> StorageError {
         message.contains(path)
-            ? self : StorageError(kind, "\(path): \(message)", extendedCode: extendedCode)
+            ? self
+            : StorageError(
+                kind,
+                "\(path): \(message)",
+                extendedCode: extendedCode,
+                sqlState: sqlState
+            )
     }
 
     /// Whether the same call can succeed later without anybody repairing the store first.
     package var isRetriable: Bool {
-        [.busy, .full, .overloaded, .inputOutput, .readOnly].contains(kind)
+        [
+            .busy, .full, .overloaded, .inputOutput, .readOnly, .connectionLost, .outcomeUnknown,
+        ].contains(kind)
     }
 
     /// Whether the process should stop: going on could lose or spread damage.
@@ -72,8 +96,14 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     package var description: String {
-        extendedCode == 0
-            ? "store \(kind): \(message)"
-            : "store \(kind): \(message) (SQLite code \(extendedCode))"
+        let code =
+            if extendedCode != 0 {
+                " (SQLite code \(extendedCode))"
+            } else if !sqlState.isEmpty {
+                " (SQLSTATE \(sqlState))"
+            } else {
+                ""
+            }
+        return "store \(kind): \(message)\(code)"
     }
 }

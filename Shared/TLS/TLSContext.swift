@@ -81,6 +81,7 @@ package final class TLSContext: Sendable {
         certificateChainFile: String,
         privateKeyFile: String,
         http2: Bool = true,
+        minimumVersion: Version = .tls12,
         maximumVersion: Version = .tls13
     ) throws(TLSError) -> TLSContext {
         let pointer = try make(TLS_server_method())
@@ -102,10 +103,10 @@ package final class TLSContext: Sendable {
             throw .configuration("\(privateKeyFile) does not belong to \(certificateChainFile)")
         }
         if http2 { SSL_CTX_set_alpn_select_cb(pointer, selectHTTP2, nil) }
-        if maximumVersion == .tls11 {
-            _ = tls_shim_ctx_min_version(pointer, TLS1_1_VERSION)
-            SSL_CTX_set_security_level(pointer, 0)
-        }
+        let lowest = maximumVersion == .tls11 ? .tls11 : minimumVersion
+        _ = tls_shim_ctx_min_version(pointer, lowest.raw)
+        // The security level blocks it otherwise.
+        if lowest == .tls11 { SSL_CTX_set_security_level(pointer, 0) }
         _ = tls_shim_ctx_max_version(pointer, maximumVersion.raw)
         return context
     }

@@ -8,7 +8,7 @@ import Loop
 package final class FaultProxy: Sendable {
     /// How the link misbehaves; every field is in force from the moment it is set.
     package struct Faults: Hashable, Sendable {
-        /// Each piece of up to 64 KiB waits that long before it goes on, one piece at a time.
+        /// Each piece waits that long before it goes on, one piece at a time.
         package var delay = Duration.zero
         /// Nothing is read: both sides see a peer that has stopped, and their buffers fill.
         package var isPaused = false
@@ -18,6 +18,10 @@ package final class FaultProxy: Sendable {
         package var swallowsAnswers = false
         /// New connections are closed at once.
         package var refuses = false
+        /// Connections that end are reset: what is on its way to either side is lost.
+        package var resets = false
+        /// The most that is read and passed on in one piece, 64 KiB at most; with a delay, a rate.
+        package var pieceBytes = 65_536
         /// A connection is closed once that many bytes went over it, both directions together.
         package var cutAfterBytes: Int?
 
@@ -85,6 +89,12 @@ package final class FaultProxy: Sendable {
         core.statistics.withLock { $0 }
     }
 
+    /// Keeps what passes from now on, both directions as they come, 64 MiB at most.
+    package func record() { core.recording.withLock { $0 = $0 ?? [] } }
+
+    /// What was kept since ``record()``.
+    package var recorded: [UInt8] { core.recording.withLock { $0 ?? [] } }
+
     /// Closes the listener and all connections and ends the thread; may be called twice.
     package func stop() async {
         let core = core
@@ -109,6 +119,7 @@ package final class FaultProxy: Sendable {
 final class FaultProxyCore: @unchecked Sendable {
     let faults = Locked(FaultProxy.Faults())
     let statistics = Locked(FaultProxy.Statistics())
+    let recording = Locked<[UInt8]?>(nil)
     let loop: LoopExecutor
     let backend: EpollBackend
     private let target: StreamAddress

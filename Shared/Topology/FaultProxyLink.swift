@@ -38,7 +38,8 @@ final class FaultProxyLink: @unchecked Sendable {
     private var isEnded = false
     private var passed = 0
 
-    private static let pieceBytes = 65_536
+    private static let maximumPieceBytes = 65_536
+    private static let recordedBytes = 64 << 20
 
     init(core: FaultProxyCore, peer: Int32, far: Int32) {
         self.core = core
@@ -63,6 +64,13 @@ final class FaultProxyLink: @unchecked Sendable {
         isEnded = true
         core.backend.unwatch(peer)
         core.backend.unwatch(far)
+        if core.faults.withLock({ $0.resets }) {
+            var hard = linger(l_onoff: 1, l_linger: 0)
+            let size = socklen_t(MemoryLayout<linger>.size)
+            for descriptor in [peer, far] {
+                setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, size)
+            }
+        }
         close(peer)
         close(far)
         core.forget(self)
@@ -122,7 +130,9 @@ final class FaultProxyLink: @unchecked Sendable {
 
     private func receive(_ way: Way) {
         guard way.isEmpty, !way.isOver else { return }
-        var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
+        let faults = core.faults.withLock { $0 }
+        let size = min(max(1, faults.pieceBytes), Self.maximumPieceBytes)
+        var piece = [UInt8](repeating: 0, count: size)
         let count = read(way.source, &piece, piece.count)
         if count < 0 {
             if way.isGone || (errno != EAGAIN && errno != EINTR) { end() }
@@ -132,7 +142,10 @@ final class FaultProxyLink: @unchecked Sendable {
             way.isOver = true
             return passEndOn()
         }
-        let faults = core.faults.withLock { $0 }
+        core.recording.withLock { recording in
+            guard let kept = recording, kept.count < Self.recordedBytes else { return }
+            recording?.append(contentsOf: piece[..<count])
+        }
         if faults.swallows || (faults.swallowsAnswers && way === back) { return }
         var length = count
         if let limit = faults.cutAfterBytes { length = min(count, max(0, limit - passed)) }

@@ -35,6 +35,14 @@ package enum PushBusService: String, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// Whether it may run as several processes; Delivery only on PostgreSQL.
+    package var mayBeSeveral: Bool {
+        switch self {
+        case .registration, .eventIngest: false
+        case .fanout, .delivery, .relay: true
+        }
+    }
+
     /// Whether it listens for HTTP.
     package var hasHTTP: Bool {
         self == .registration || self == .relay

@@ -13,6 +13,11 @@ package final class RunningTopology: Sendable {
     package init(_ topology: Topology, first others: [ProcessPlan] = [], log: Log) throws {
         try Self.makeDirectory(topology.directory)
         self.topology = topology
+        if topology.sharesEndpoints {
+            for service in PushBusService.allCases where service.mayBeSeveral {
+                try Self.writeEndpoints(of: service, topology)
+            }
+        }
         supervisor = try Supervisor(log: log)
         try supervisor.add(others)
         try supervisor.add(try topology.processes())
@@ -52,6 +57,19 @@ package final class RunningTopology: Sendable {
     package func stop(grace: Duration = .seconds(15)) async {
         await supervisor.stopAll(grace: grace)
         for proxy in proxies.values.joined() { await proxy.stop() }
+    }
+
+    /// Whatever an earlier run left in the file of endpoints is gone; a stub's endpoint is put in, as
+    /// it does not announce itself.
+    private static func writeEndpoints(of service: PushBusService, _ topology: Topology) throws {
+        let isStubbed = topology[service].presence == .stubbed
+        let lines = isStubbed ? topology.endpoints(of: service) : []
+        var text = lines.map { $0 + "\n" }.joined()
+        let path = topology.endpointFile(of: service)
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw SystemCallError.last("open of \(path)") }
+        text.withUTF8 { _ = write(file, $0.baseAddress, $0.count) }
+        close(file)
     }
 
     /// Makes the directory with mode 0700, or checks that an existing one is this user's alone.

@@ -18,10 +18,13 @@ package struct Topology: Sendable {
     /// One service of the topology.
     package struct Member: Sendable {
         package var presence = Presence.real
-        /// How many processes; more than one for services without a store only.
+        /// How many processes; more than one for services without a store, and for Delivery where the
+        /// stores are in a database.
         package var instances = 1
         /// Settings beyond those the topology makes, under their full names; they win.
         package var environment: [String: String] = [:]
+        /// Settings of single processes, by their number from 1; they win over all others.
+        package var instanceEnvironment: [Int: [String: String]] = [:]
         /// Another executable than the service's own, by absolute path.
         package var executable: String?
 
@@ -34,8 +37,14 @@ package struct Topology: Sendable {
     package let executables: String
     /// Variables that every process gets, whoever it is.
     package var commonEnvironment: [String: String] = [:]
+    /// Whether services that may be several are found through files of endpoints, which peers read
+    /// again while they run, so that a process joins and leaves without a restart of others.
+    package var sharesEndpoints = false
     /// Whether each process opens an admin port, any free one on loopback.
     package var adminPorts = true
+    /// The URL of the PostgreSQL database that holds all stores, each service's in a schema of its own;
+    /// nil for a file of each in the directory.
+    package var database: String?
     /// What becomes of the processes' output.
     package var output = ProcessOutput.files
     /// What happens when a process ends unasked.
@@ -96,14 +105,44 @@ package struct Topology: Sendable {
         for service in Self.startingOrder {
             let member = self[service]
             guard member.presence == .real || member.presence == .behindFaultProxy else { continue }
-            guard member.instances == 1 || !service.hasStore && member.instances > 1 else {
-                throw TopologyError(
-                    "\(service.rawValue) cannot run as \(member.instances) processes here"
-                )
-            }
+            if member.instances != 1 { try check(service, member) }
             for instance in 1...member.instances { plans.append(plan(service, member, instance)) }
         }
         return plans
+    }
+
+    /// One more process of a service beside those that run, by its number from 2.
+    package func joining(
+        _ service: PushBusService,
+        instance: Int
+    ) throws(TopologyError) -> ProcessPlan {
+        var member = self[service]
+        member.instances = instance
+        try check(service, member)
+        var copy = self
+        copy[service] = member
+        return copy.plan(service, member, instance)
+    }
+
+    private func check(_ service: PushBusService, _ member: Member) throws(TopologyError) {
+        guard service.mayBeSeveral, member.instances > 0 else {
+            throw TopologyError("\(service.rawValue) runs as one process")
+        }
+        let variable = service.variablePrefix + "STORE"
+        let isShared =
+            database != nil || member.environment[variable]?.hasPrefix("postgresql:") ?? false
+            || member.environment[variable + "_FILE"] != nil
+        guard !service.hasStore || isShared || member.instances == 1 else {
+            throw TopologyError(
+                "\(service.rawValue) is one process on SQLite; for more, name a PostgreSQL store in "
+                    + "\(variable)=postgresql://…"
+            )
+        }
+    }
+
+    /// The file of endpoints of a service.
+    package func endpointFile(of service: PushBusService) -> String {
+        "\(directory)/\(service.rawValue).endpoints"
     }
 
     /// Those who are asked come first; they wait for each other in any order, though.
@@ -116,6 +155,21 @@ package struct Topology: Sendable {
         return "\(directory)/\(name)\(behind ? "-behind" : "").sock"
     }
 
+    private func store(of service: PushBusService, _ name: String) -> [String: String] {
+        let prefix = service.variablePrefix
+        // A URL in a file takes the place of the one here.
+        guard self[service].environment[prefix + "STORE_FILE"] == nil else { return [:] }
+        guard let database else {
+            return [prefix + "STORE": "sqlite:\(directory)/\(name).sqlite"]
+        }
+        var variables = [prefix + "STORE": database]
+        if service == .registration {
+            // It must not be where what it seals is.
+            variables[prefix + "MASTER_KEY_FILE"] = "\(directory)/\(name).key"
+        }
+        return variables
+    }
+
     private func plan(_ service: PushBusService, _ member: Member, _ instance: Int) -> ProcessPlan {
         let name = processName(of: service, instance: instance)
         let prefix = service.variablePrefix
@@ -123,14 +177,19 @@ package struct Topology: Sendable {
         environment[prefix + "BIND"] = "ipc://\(boundSockets(of: service)[instance - 1])"
         for peer in service.peers {
             environment[prefix + peer.rawValue.uppercased()] =
-                endpoints(of: peer).joined(separator: ",")
+                sharesEndpoints && peer.mayBeSeveral
+                ? "@" + endpointFile(of: peer) : endpoints(of: peer).joined(separator: ",")
         }
-        if service.hasStore { environment[prefix + "STORE"] = "sqlite:\(directory)/\(name).sqlite" }
+        if sharesEndpoints, service.mayBeSeveral {
+            environment[prefix + "ANNOUNCE"] = endpointFile(of: service)
+        }
+        if service.hasStore { environment.merge(store(of: service, name)) { $1 } }
         if service.hasHTTP { environment[prefix + "HTTP"] = "127.0.0.1:0" }
         if adminPorts { environment[prefix + "ADMIN"] = "127.0.0.1:0" }
         let readyFile = "\(directory)/\(name).ready"
         environment[prefix + "READY_FILE"] = readyFile
         environment.merge(member.environment) { _, given in given }
+        environment.merge(member.instanceEnvironment[instance] ?? [:]) { _, given in given }
         return ProcessPlan(
             name: name,
             executable: member.executable ?? "\(executables)/\(service.executable)",

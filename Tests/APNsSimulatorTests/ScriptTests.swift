@@ -103,7 +103,7 @@ struct ScriptTests {
             } else {
                 #expect(answer.status == 200)
             }
-            let goAway = await goAway(of: connection, fixture)
+            let goAway = await fixture.goAway(of: connection)
             let text = String(decoding: goAway?.debugData ?? [], as: UTF8.self)
             #expect(text.hasPrefix(#"{"reason":""#))
         }
@@ -111,28 +111,8 @@ struct ScriptTests {
         #expect(await fixture.send(request, on: connection).status == 200)
         try await fixture.call("POST", "/connections/goaway", #"{"reason":"Shutdown"}"#)
         // An idle client sees the notice of a graceful end and leaves.
-        #expect(await goAway(of: connection, fixture)?.lastStreamID == .max)
+        #expect(await fixture.goAway(of: connection)?.lastStreamID == .max)
         await fixture.stop()
-    }
-
-    /// The GOAWAY after the connection has closed.
-    private func goAway(
-        of connection: HTTP2ClientConnection,
-        _ fixture: SimulatorFixture
-    ) async -> HTTP2GoAway? {
-        await withCheckedContinuation { continuation in
-            fixture.loop.executor.execute {
-                if case .closed = connection.state {
-                    continuation.resume(returning: connection.goAway)
-                    return
-                }
-                connection.onChange = {
-                    if case .closed = connection.state {
-                        continuation.resume(returning: connection.goAway)
-                    }
-                }
-            }
-        }
     }
 
     @Test("the stream limit starts at one, follows rejections down and acceptances up")
@@ -142,11 +122,7 @@ struct ScriptTests {
         let connection = try await fixture.connect()
         func limit() async -> Int {
             _ = await connection.ping(timeout: .seconds(10))
-            return await withCheckedContinuation { continuation in
-                fixture.loop.executor.execute {
-                    continuation.resume(returning: connection.streamLimit)
-                }
-            }
+            return await fixture.limit(of: connection)
         }
         #expect(await limit() == 1)
         #expect(await fixture.send(try fixture.request(), on: connection).status == 200)

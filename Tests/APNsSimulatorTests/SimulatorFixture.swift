@@ -41,11 +41,17 @@ final class SimulatorFixture: Sendable {
 
     func port(_ name: String) -> UInt16 { simulator.boundPorts[name] ?? 0 }
 
-    func connect(_ environment: String = "sandbox") async throws -> HTTP2ClientConnection {
+    func connect(
+        _ environment: String = "sandbox",
+        maximumVersion: TLSContext.Version = .tls13
+    ) async throws -> HTTP2ClientConnection {
         var configuration = HTTP2ClientConfiguration(
             host: "127.0.0.1",
             port: port(environment),
-            tls: try .client(trust: .file(simulator.authorityPath))
+            tls: try .client(
+                trust: .file(simulator.authorityPath),
+                maximumVersion: maximumVersion
+            )
         )
         configuration.keptHeaders = ["apns-id", "apns-unique-id", "content-type", "retry-after"]
         let connection = HTTP2ClientConnection(configuration, loop: loop, resolver: resolver)
@@ -124,6 +130,30 @@ final class SimulatorFixture: Sendable {
         struct Body: Decodable { var received: [Received] }
         let reply = try await call("GET", "/tokens/\(token)/received\(query)")
         return try JSONDecoder().decode(Body.self, from: Data(reply.body)).received
+    }
+
+    /// The GOAWAY that the connection got, once it has closed.
+    func goAway(of connection: HTTP2ClientConnection) async -> HTTP2GoAway? {
+        await withCheckedContinuation { continuation in
+            loop.executor.execute {
+                if case .closed = connection.state {
+                    continuation.resume(returning: connection.goAway)
+                    return
+                }
+                connection.onChange = {
+                    if case .closed = connection.state {
+                        continuation.resume(returning: connection.goAway)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The stream limit that the connection goes by.
+    func limit(of connection: HTTP2ClientConnection) async -> Int {
+        await withCheckedContinuation { continuation in
+            loop.executor.execute { continuation.resume(returning: connection.streamLimit) }
+        }
     }
 
     func stop() async {

@@ -5,7 +5,10 @@ import Glibc
 @main
 enum BenchMain {
     /// Every benchmark; a new one is a type of its own and a line here.
-    static let all: [any Benchmark.Type] = [HTTP2Benchmark.self, PathBenchmark.self]
+    static let all: [any Benchmark.Type] = [
+        RelayBenchmark.self, PathBenchmark.self, LatencyBenchmark.self, StartBenchmark.self,
+        FanoutBenchmark.self, StoreBenchmark.self,
+    ]
 
     static func main() async {
         do {

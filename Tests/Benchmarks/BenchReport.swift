@@ -2,6 +2,21 @@ import Glibc
 
 /// Prints results as lines for people or as JSON objects, one a line.
 struct BenchReport: Sendable {
+    /// What a ratio has to hold.
+    enum Bar {
+        case atLeast(Double)
+        case atMost(Double)
+
+        func verdict(on ratio: Double) -> String {
+            switch self {
+            case .atLeast(let least):
+                "  (at least \(BenchReport.text(least, digits: 2)): \(ratio >= least ? "held" : "MISSED"))"
+            case .atMost(let most):
+                "  (at most \(BenchReport.text(most, digits: 2)): \(ratio <= most ? "held" : "MISSED"))"
+            }
+        }
+    }
+
     var asJSON: Bool
 
     /// One result; `reference` is the reference program's value in the same unit.
@@ -11,14 +26,16 @@ struct BenchReport: Sendable {
         unit: String,
         reference: Double? = nil,
         ratio: Double? = nil,
-        against: String = ""
+        against: String = "",
+        bar: Bar? = nil
     ) {
         // Block-buffered in a pipe otherwise: a supervisor wants each line at once.
         defer { fflush(nil) }
         guard asJSON else {
             let comparison = reference.map { "  \(against) \(Self.text($0))" } ?? ""
             let quotient = ratio.map { "  ratio \(Self.text($0, digits: 2))" } ?? ""
-            print("\(name): \(Self.text(value)) \(unit)\(comparison)\(quotient)")
+            let verdict = ratio.flatMap { bar?.verdict(on: $0) } ?? ""
+            print("\(name): \(Self.text(value)) \(unit)\(comparison)\(quotient)\(verdict)")
             return
         }
         print(

@@ -20,8 +20,9 @@ final class BenchWorld: Sendable {
     /// Every process with a figure of its own, in the order of the path.
     static let processes = PushBusService.allCases.map(\.rawValue) + ["simulator"]
 
-    /// Starts everything and returns once all of it is ready.
-    static func start() async throws -> BenchWorld {
+    /// Starts everything and returns once all of it is ready; `database` is the URL of one that takes
+    /// the place of files.
+    static func start(database: String? = nil) async throws -> BenchWorld {
         let directory = try BenchDirectory.make()
         let stage = try Supervisor(log: .silent)
         do {
@@ -30,7 +31,8 @@ final class BenchWorld: Sendable {
             try await stage.waitUntilAllReady(within: .seconds(30))
             let ports = stage.ports(of: "simulator")
             let credentials = try SimulatorCredentials(folder: "\(directory)/apns")
-            let topology = try Self.topology(directory, ports, credentials)
+            var topology = try Self.topology(directory, ports, credentials)
+            topology.database = database
             let running = try RunningTopology(topology, log: .silent)
             try await running.start(within: .seconds(60))
             return try BenchWorld(
@@ -92,6 +94,20 @@ final class BenchWorld: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
+    /// Stops a service as an operator does.
+    func stop(_ service: PushBusService) async {
+        await running.supervisor.stop(running.topology.processName(of: service))
+    }
+
+    /// Starts a service that was stopped and returns once it is ready.
+    func restart(_ service: PushBusService) async throws {
+        let name = running.topology.processName(of: service)
+        try running.supervisor.start(name)
+        guard await running.supervisor.waitUntilReady(name) else {
+            throw BenchFailure("\(name) did not start again")
+        }
+    }
+
     private static func simulatorPlan(_ directory: String) throws -> ProcessPlan {
         ProcessPlan(
             name: "simulator",
@@ -127,6 +143,12 @@ final class BenchWorld: Sendable {
             "PUSHBUS_RELAY_APNS_SANDBOX_ORIGIN": "localhost:\(ports["sandbox"] ?? 0)",
             "PUSHBUS_RELAY_APNS_PRODUCTION_ORIGIN": "localhost:\(ports["production"] ?? 0)",
         ]
+        // Settings of whoever measures win, so that a value can be tried without a new build.
+        for service in PushBusService.allCases {
+            let prefix = "PUSHBUS_\(service.rawValue.uppercased())_"
+            let given = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix(prefix) }
+            topology[service].environment.merge(given) { $1 }
+        }
         return topology
     }
 

@@ -27,9 +27,13 @@ struct BenchOptions: Sendable {
     /// Concurrent streams of one connection.
     var streams = 500
     /// Phones of the whole path.
-    var installations = 10_000
+    var installations = 100_000
+    /// Installations that one alert goes to.
+    var audience = 100_000
     /// Deliveries of one round of the whole path, at least.
-    var deliveries = 100_000
+    var deliveries = 200_000
+    /// Rows that wait when Delivery starts.
+    var pending = 1_000_000
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -49,7 +53,9 @@ struct BenchOptions: Sendable {
             case "--requests": requests = try number(argument, 1_000...10_000_000)
             case "--streams": streams = try number(argument, 1...1_000)
             case "--installations": installations = try number(argument, 1...1_000_000)
+            case "--audience": audience = try number(argument, 1...1_000_000)
             case "--deliveries": deliveries = try number(argument, 1...100_000_000)
+            case "--pending": pending = try number(argument, 1_000...10_000_000)
             case _ where argument.hasPrefix("-"): throw BenchFailure("unknown option \(argument)")
             default: names.append(argument)
             }
@@ -59,7 +65,7 @@ struct BenchOptions: Sendable {
     static func help(_ all: [any Benchmark.Type]) -> String {
         """
         usage: pushbus-bench [name…] [--json] [--rounds N] [--requests N] [--streams N]
-            [--installations N] [--deliveries N]
+            [--installations N] [--deliveries N] [--pending N] [--audience N]
         Build it with `swift build -c release`. Without a name all are run:
         \(all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
         """

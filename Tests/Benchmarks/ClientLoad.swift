@@ -9,57 +9,68 @@ final class ClientLoad: Sendable {
     private let loop: HTTP2Loop
     private let resolver: NameResolver
     private let configuration: HTTP2ClientConfiguration
+    private let firstFailure = Locked<HTTP2Outcome?>(nil)
 
-    init(_ options: BenchOptions, _ folder: BenchFolder, port: UInt16) async throws {
+    init(_ options: BenchOptions, _ target: BenchTarget) async throws {
         self.options = options
         loop = try HTTP2Loop(name: "client")
         resolver = try NameResolver()
-        configuration = HTTP2ClientConfiguration(
+        var configuration = HTTP2ClientConfiguration(
             host: "127.0.0.1",
-            port: port,
-            tls: try .client(trust: .file(folder.file("ca.pem")))
+            port: target.port,
+            tls: try .client(trust: .file(target.authorityFile))
         )
+        // As the Relay does it: what differs with each push is not among them.
+        configuration.commonHeaders = RequestFields.all(target.token)
+            .filter { !Self.ownFields.contains($0.name) }
+            .map { HTTP2Field($0.name, $0.value) }
+        self.configuration = configuration
     }
 
-    /// One round on a connection of its own, as h2load does; the handshake is counted in.
-    func run() async throws -> H2Figure {
+    private static let ownFields: Set<String> = ["apns-id", "apns-expiration"]
+
+    /// One round on connections of its own, as h2load does; the handshakes are counted in.
+    func run(connections count: Int = 1) async throws -> H2Figure {
         let cpuBefore = CPUTime.own
         let start = ContinuousClock.now
-        let connection = HTTP2ClientConnection(configuration, loop: loop, resolver: resolver)
-        try await connection.connect(timeout: .seconds(10))
-        _ = await connection.ping(timeout: .seconds(10))
+        var connections: [HTTP2ClientConnection] = []
+        for _ in 0..<count {
+            let connection = HTTP2ClientConnection(configuration, loop: loop, resolver: resolver)
+            try await connection.connect(timeout: .seconds(10))
+            _ = await connection.ping(timeout: .seconds(10))
+            connections.append(connection)
+        }
         let request = HTTP2Request(
             path: "/3/device/\(BenchFolder.token)",
-            headers: RequestFields.all(nil).map {
-                HTTP2Field($0.name, $0.value, indexing: $0.name == "apns-id" ? .none : .automatic)
-            },
+            headers: RequestFields.all(nil).filter { Self.ownFields.contains($0.name) }
+                .map { HTTP2Field($0.name, $0.value, indexing: .none) },
             body: BenchFolder.body
         )
-        let share = options.requests / options.streams
+        let share = options.requests / options.streams / count
         let good = await withTaskGroup(of: Int.self) { group in
-            for _ in 0..<options.streams {
-                group.addTask(executorPreference: self.loop.executor) {
-                    await Self.send(request, share, on: connection)
+            for connection in connections {
+                for _ in 0..<options.streams {
+                    group.addTask(executorPreference: self.loop.executor) {
+                        await self.send(request, share, on: connection)
+                    }
                 }
             }
             return await group.reduce(0, +)
         }
         let elapsed = ContinuousClock.now - start
-        connection.shutDown()
-        let total = share * options.streams
+        for connection in connections { connection.shutDown() }
+        let total = share * options.streams * count
         guard good == total else {
-            throw BenchFailure("\(total - good) of \(total) not answered 200")
+            let one = firstFailure.withLock { $0 }.map { ", one: \($0)" } ?? ""
+            throw BenchFailure("\(total - good) of \(total) not answered 200\(one)")
         }
-        let seconds =
-            Double(elapsed.components.seconds)
-            + Double(elapsed.components.attoseconds) / 1e18
         return H2Figure(
-            requestsPerSecond: Double(total) / seconds,
+            requestsPerSecond: Double(total) / (elapsed / .seconds(1)),
             cpuMicroseconds: (CPUTime.own - cpuBefore) / Double(total) * 1_000_000
         )
     }
 
-    private static func send(
+    private func send(
         _ request: HTTP2Request,
         _ count: Int,
         on connection: HTTP2ClientConnection
@@ -67,7 +78,11 @@ final class ClientLoad: Sendable {
         var good = 0
         for _ in 0..<count {
             let outcome = await connection.send(request, timeout: .seconds(30))
-            if case .response(let response) = outcome, response.status == 200 { good += 1 }
+            if case .response(let response) = outcome, response.status == 200 {
+                good += 1
+            } else {
+                firstFailure.withLock { $0 = $0 ?? outcome }
+            }
         }
         return good
     }

@@ -10,13 +10,16 @@ struct H2Load {
         self.folder = folder
     }
 
-    func run(port: UInt16, token: String? = nil) throws -> H2Figure {
+    func run(_ target: BenchTarget, connections: Int = 1) throws -> H2Figure {
         var arguments = [
-            "-n", "\(options.requests)", "-c", "1", "-t", "1", "-m", "\(options.streams)",
+            "-n", "\(options.requests)", "-c", "\(connections)", "-t", "1", "-m",
+            "\(options.streams)",
             "-d", folder.file("body.json"),
         ]
-        for (name, value) in RequestFields.all(token) { arguments += ["-H", "\(name): \(value)"] }
-        arguments.append("https://127.0.0.1:\(port)/3/device/\(BenchFolder.token)")
+        for (name, value) in RequestFields.all(target.token) {
+            arguments += ["-H", "\(name): \(value)"]
+        }
+        arguments.append("https://127.0.0.1:\(target.port)/3/device/\(BenchFolder.token)")
         let result = try ExternalProgram(
             program,
             arguments,

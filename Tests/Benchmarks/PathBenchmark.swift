@@ -1,5 +1,6 @@
 import Contracts
 import FoundationEssentials
+import TestKit
 import Topology
 
 /// The whole path with real processes: publish on the bus, five services, durable, APNs' 200 from
@@ -8,18 +9,34 @@ import Topology
 /// Equal on both sides: simulator, header fields, payload, one host. Different: h2load sends one
 /// payload again and again from memory over one connection; the path seals each payload anew for its
 /// installation, commits it, asks whether it may still be sent, sends it and commits the verdict.
+/// The same then with all stores in a PostgreSQL server of its own, with fsync as in production.
 struct PathBenchmark: Benchmark {
     static let name = "path"
-    static let summary = "publish to APNs 200 against h2load; latency, memory, questions"
+    static let summary = "publish to APNs 200 against h2load; latency in a burst, memory, questions"
 
     private let options: BenchOptions
 
     init(_ options: BenchOptions) { self.options = options }
 
     func run(_ report: BenchReport) async throws {
-        let world = try await BenchWorld.start()
+        try await Self.with(try await BenchWorld.start()) { try await run(report, in: $0) }
+        let server = try PostgreSQLServer(settings: "max_wal_size = 4GB")
+        defer { server.stop() }
+        let world = try await BenchWorld.start(database: try server.database())
+        try await Self.with(world) { world in
+            let phones = try await BenchPhone.register(options.installations, in: world)
+            let load = PathLoad(world: world, installations: options.installations)
+            let rate = try await speed(report, "path.postgresql", phones, load)
+            try await questions(report, "postgresql.", rate, in: world)
+        }
+    }
+
+    private static func with(
+        _ world: BenchWorld,
+        _ body: (BenchWorld) async throws -> Void
+    ) async throws {
         do {
-            try await run(report, in: world)
+            try await body(world)
             await world.close()
         } catch {
             await world.close()
@@ -43,23 +60,31 @@ struct PathBenchmark: Benchmark {
             value: try BenchDirectory.syncMilliseconds(in: world.directory),
             unit: "ms"
         )
-        report.result("latency.idle", try await probe.measure(200, pause: .zero))
-        var events = BenchEvents()
-        let rate = try await speed(report, phones, &events, in: world)
-        try await halfLoad(report, probe, rate, &events, in: world)
+        let load = PathLoad(world: world, installations: options.installations)
+        let rate = try await speed(report, "path.sqlite", phones, load)
+        report.result("latency.burst", try await load.measure(probe, beside: rate / 2))
         await probe.stop()
-        let questions = Questions(world: world)
-        for (name, value) in try await questions.measure() {
+        try await questions(report, "", rate, in: world)
+        try memory(report, "loaded", in: world)
+    }
+
+    private func questions(
+        _ report: BenchReport,
+        _ prefix: String,
+        _ rate: Double,
+        in world: BenchWorld
+    ) async throws {
+        for (name, value) in try await Questions(world: world).measure() {
             report.result(
-                name,
+                prefix + name,
                 value: value,
                 unit: "records/s",
                 reference: rate,
                 ratio: value / rate,
-                against: "path"
+                against: "path",
+                bar: .atLeast(3)
             )
         }
-        try memory(report, "loaded", in: world)
     }
 
     private func memory(_ report: BenchReport, _ state: String, in world: BenchWorld) throws {
@@ -75,12 +100,13 @@ struct PathBenchmark: Benchmark {
     /// Reports the path's speed and returns its deliveries a second.
     private func speed(
         _ report: BenchReport,
+        _ name: String,
         _ phones: [BenchPhone],
-        _ events: inout BenchEvents,
-        in world: BenchWorld
+        _ load: PathLoad
     ) async throws -> Double {
+        let world = load.world
         // The first event warms up and gives h2load its payload.
-        _ = try await deliver(1, &events, in: world)
+        _ = try await load.deliver(1)
         let payload = try await world.simulator.lastPayload(of: phones[phones.count - 1].token)
         let folder = try BenchFolder(body: payload)
         let h2load = try H2Load(options, folder)
@@ -90,25 +116,39 @@ struct PathBenchmark: Benchmark {
             "\(phones.count) installations, \(count) alerts a round, payload \(payload.count) "
                 + "bytes, medians of \(options.rounds) interleaved rounds"
         )
-        var ours: [PathFigure] = []
+        var ours: [PathLoad.Figure] = []
         var theirs: [H2Figure] = []
         var inserts: [Double] = []
         for _ in 0..<options.rounds {
-            theirs.append(try h2load.run(port: world.simulator.sandboxPort, token: token))
-            ours.append(try await deliver(count, &events, in: world))
+            theirs.append(
+                try h2load.run(
+                    BenchTarget(
+                        port: world.simulator.sandboxPort,
+                        authorityFile: "\(world.directory)/apns/ca.pem",
+                        token: token
+                    )
+                )
+            )
+            ours.append(try await load.deliver(count))
+            guard name == "path.sqlite" else { continue }
             inserts.append(try await InsertRate.measure(rows: 51_200, bodyBytes: payload.count))
         }
         let rate = BenchReport.median(ours.map(\.rate))
         let rounds = ours.map { BenchReport.text($0.rate) }.joined(separator: " ")
-        report.note("path.sqlite: ours \(rounds), h2load \(theirs.line)")
+        report.note("\(name): ours \(rounds), h2load \(theirs.line)")
         report.result(
-            "path.sqlite",
+            name,
             value: rate,
             unit: "deliveries/s",
             reference: theirs.rate,
             ratio: rate / theirs.rate,
-            against: "h2load"
+            against: "h2load",
+            bar: .atLeast(name == "path.sqlite" ? 0.25 : 0.1)
         )
+        guard name == "path.sqlite" else {
+            cpu(report, name, ours)
+            return rate
+        }
         let insert = BenchReport.median(inserts)
         report.result(
             "path.insert",
@@ -118,94 +158,42 @@ struct PathBenchmark: Benchmark {
             ratio: insert / theirs.rate,
             against: "h2load"
         )
-        for name in BenchWorld.processes {
-            let cpu = BenchReport.median(ours.map { $0.cpuMicroseconds[name] ?? 0 })
-            report.result("path.cpu.\(name)", value: cpu, unit: "us/delivery")
-        }
+        cpu(report, "path", ours)
         return rate
     }
 
-    private struct PathFigure {
-        var rate: Double
-        var cpuMicroseconds: [String: Double]
-    }
-
-    /// Publishes alerts and waits for the last 200 and for the last commit.
-    private func deliver(
-        _ count: Int,
-        _ events: inout BenchEvents,
-        in world: BenchWorld
-    ) async throws -> PathFigure {
-        var batch: [JSONValue] = []
-        for _ in 0..<count { batch.append(try events.alert()) }
-        let deliveries = count * options.installations
-        let before = try await world.simulator.accepted()
-        let cpuBefore = try cpu(world)
-        let start = ContinuousClock.now
-        for first in stride(from: 0, to: count, by: 100) {
-            try await world.publish(Array(batch[first..<min(first + 100, count)]))
+    private func cpu(_ report: BenchReport, _ name: String, _ figures: [PathLoad.Figure]) {
+        for process in BenchWorld.processes {
+            let cpu = BenchReport.median(figures.map { $0.cpuMicroseconds[process] ?? 0 })
+            report.result("\(name).cpu.\(process)", value: cpu, unit: "us/delivery")
         }
-        try await world.simulator.wait(forAccepted: before + deliveries)
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        try await world.waitUntilSettled()
-        let used = try cpu(world).merging(cpuBefore) { $0 - $1 }
-        return PathFigure(
-            rate: Double(deliveries) / seconds,
-            cpuMicroseconds: used.mapValues { $0 / Double(deliveries) * 1_000_000 }
-        )
-    }
-
-    private func cpu(_ world: BenchWorld) throws -> [String: Double] {
-        try world.processIDs.mapValues { try ProcessFigures.cpuSeconds($0) }
-    }
-
-    // MARK: Half load
-
-    /// Alerts to everybody at half the measured rate, while single tests are timed.
-    private func halfLoad(
-        _ report: BenchReport,
-        _ probe: LatencyProbe,
-        _ rate: Double,
-        _ events: inout BenchEvents,
-        in world: BenchWorld
-    ) async throws {
-        let interval = Duration.seconds(Double(options.installations) / (rate / 2))
-        let alerts = try (0..<1_000).map { _ in try events.alert() }
-        let load = Task {
-            for alert in alerts where !Task.isCancelled {
-                let next = ContinuousClock.now + interval
-                try await world.publish([alert])
-                try? await Task.sleep(until: next)
-            }
-        }
-        let latencies = try await probe.measure(200, pause: .milliseconds(20))
-        load.cancel()
-        _ = try? await load.value
-        try await world.waitUntilSettled()
-        report.result("latency.half_load", latencies)
-    }
-}
-
-extension BenchWorld {
-    /// Returns once no event is on its way and no row of the outbox waits.
-    func waitUntilSettled() async throws {
-        for _ in 0..<6_000 {
-            let status = try await ask(.delivery, OutboxStatus())
-            if status.states.allSatisfy({ $0.state.isTerminal || $0.rows == 0 }) { return }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        throw BenchFailure("the outbox did not become empty")
     }
 }
 
 extension BenchReport {
-    /// Median and 99th percentile of times in milliseconds.
-    func result(_ name: String, _ milliseconds: [Double]) {
+    /// Median and 99th percentile of times in milliseconds; the second once more under the plain name,
+    /// which is the one with a limit.
+    func result(_ name: String, _ milliseconds: [Double], limit: Double? = nil) {
         let sorted = milliseconds.sorted()
         guard !sorted.isEmpty else { return }
         for percent in [50, 99] {
             let value = sorted[min(sorted.count - 1, sorted.count * percent / 100)]
             result("\(name).p\(percent)", value: value, unit: "ms")
+            guard percent == 99 else { continue }
+            result(name, value: value, unit: "ms", limit: limit)
         }
+    }
+
+    /// A value that has a limit of its own instead of a reference.
+    func result(_ name: String, value: Double, unit: String, limit: Double?) {
+        result(
+            name,
+            value: value,
+            unit: unit,
+            reference: limit,
+            ratio: limit.map { value / $0 },
+            against: "limit",
+            bar: .atMost(1)
+        )
     }
 }

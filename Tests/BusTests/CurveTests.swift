@@ -79,6 +79,21 @@ import ZeroMQ
         }
     }
 
+    @Test func twoProcessesOfOneNameAndKeyAreBothServed() async throws {
+        let world = try BusWorld()
+        let server = try world.server(Self.anyPort, security: serverSecurity(authority()))
+        try await world.serving(server) { endpoints in
+            let clients = try (0..<2).map { _ in
+                try world.client(endpoints, security: clientSecurity())
+            }
+            for round in 0..<50 {
+                async let one = clients[0].ask(Echo("a\(round)"), timeout: .seconds(20))
+                async let other = clients[1].ask(Echo("b\(round)"), timeout: .seconds(20))
+                #expect(try await (one.text, other.text) == ("a\(round)", "b\(round)"))
+            }
+        }
+    }
+
     @Test func tcpWithoutKeyOrAllowListDoesNotStart() throws {
         let world = try BusWorld()
         #expect(throws: BusConfigurationError.self) { try world.server(Self.anyPort) }

@@ -48,6 +48,15 @@ import Topology
         #expect(topology[.delivery].environment.isEmpty)
     }
 
+    @Test func severalDeliveriesShareADatabase() throws {
+        let url = "postgresql://me@localhost/push"
+        let topology = try plan(["--store", url, "--delivery", "3"]).topology(nil)
+        #expect(topology.database == url)
+        #expect(topology[.delivery].instances == 3)
+        #expect(throws: UsageError.self) { try plan(["--delivery", "2"]) }
+        #expect(throws: UsageError.self) { try plan(["--store", "sqlite:/x"]) }
+    }
+
     @Test func servicesCanBeLeftOut() throws {
         let topology = try plan(["--without", "relay,fanout"]).topology(nil)
         #expect(topology[.relay].presence == .absent)

@@ -16,55 +16,56 @@ enum Samples {
     static let messages: [any BusMessage] =
         bus + policy + fanout + delivery + registration + users + relay
 
-    static let bus: [any BusMessage] = [
-        Ack(),
-        Reject(
-            .retryAfter,
-            "the outbox is full; send again",
-            retryAfterMilliseconds: 1500,
-            pointer: "/records/0"
-        ),
-        ServiceStatus(),
-        ServiceStatusAnswer(
-            service: "delivery",
-            version: "0.1.0",
-            processID: 4711,
-            ready: false,
-            conditions: ["registration": "no answer yet", "store": ""],
-            metrics: ["pushbus_rows": 12]
-        ),
-        EventPublish(
-            events: [
-                .object([
-                    "specversion": .string("1.0"),
-                    "id": .string("a1"),
-                    "source": .string("/monitor/eu"),
-                    "type": .string(EventType.alertTriggered.rawValue),
-                    "data": .object(["rule_id": .string("cpu"), "value": .number(0.5)]),
-                ])
-            ]
-        ),
-        EventPublishAnswer(results: [
-            .init(.accepted, eventID: event),
-            .init(.invalid, pointer: "/data/rule_id", reason: "is missing"),
-            .init(.retryAfter, retryAfterMilliseconds: 2000),
-        ]),
-        EventQuery(eventID: event, limit: 10),
-        EventQueryAnswer(events: [
-            .init(
-                eventID: event,
-                source: "/monitor/eu",
-                id: "a1",
-                category: .alert,
-                state: .fannedOut,
-                reason: "complete",
-                createdAt: UnixSeconds(2_000_000_000),
-                expiresAt: UnixSeconds(2_000_001_800),
-                written: 2,
-                skipped: ["unsubscribed": 1]
-            )
-        ]),
-    ]
+    static let bus: [any BusMessage] =
+        [
+            Ack(),
+            Reject(
+                .retryAfter,
+                "the outbox is full; send again",
+                retryAfterMilliseconds: 1500,
+                pointer: "/records/0"
+            ),
+            ServiceStatus(),
+            ServiceStatusAnswer(
+                service: "delivery",
+                version: "0.1.0",
+                processID: 4711,
+                ready: false,
+                conditions: ["registration": "no answer yet", "store": ""],
+                metrics: ["pushbus_rows": 12]
+            ),
+            EventPublish(
+                events: [
+                    .object([
+                        "specversion": .string("1.0"),
+                        "id": .string("a1"),
+                        "source": .string("/monitor/eu"),
+                        "type": .string(EventType.alertTriggered.rawValue),
+                        "data": .object(["rule_id": .string("cpu"), "value": .number(0.5)]),
+                    ])
+                ]
+            ),
+            EventPublishAnswer(results: [
+                .init(.accepted, eventID: event),
+                .init(.invalid, pointer: "/data/rule_id", reason: "is missing"),
+                .init(.retryAfter, retryAfterMilliseconds: 2000),
+            ]),
+            EventQuery(eventID: event, limit: 10),
+            EventQueryAnswer(events: [
+                .init(
+                    eventID: event,
+                    source: "/monitor/eu",
+                    id: "a1",
+                    category: .alert,
+                    state: .fannedOut,
+                    reason: "complete",
+                    createdAt: UnixSeconds(2_000_000_000),
+                    expiresAt: UnixSeconds(2_000_001_800),
+                    written: 2,
+                    skipped: ["unsubscribed": 1]
+                )
+            ]),
+        ] + explanations
 
     static let fanout: [any BusMessage] = [
         EventAdmitted(
@@ -167,6 +168,14 @@ enum Samples {
             states: [.init(state: .pending, rows: 3, oldestAt: UnixSeconds(2_000_000_000))],
             cleanupsWaiting: 1
         ),
+        OutboxRetry(OutboxSelection(eventID: event, installationID: installation), after: 9),
+        OutboxRetryAnswer(advanced: 5, next: 5009),
+        OutboxCancel(OutboxSelection()),
+        OutboxCancelAnswer(cancelled: 4, held: 1, next: nil),
+        OutboxPurge(olderThanSeconds: 172_800),
+        OutboxPurgeAnswer(removed: 500),
+        OutboxBackup(path: "/var/backups/outbox.db"),
+        OutboxBackupAnswer(bytes: 4096),
     ]
 
     static let registration: [any BusMessage] = [
@@ -235,6 +244,12 @@ enum Samples {
             userID: UserID("u-1"),
             uri: Password("otpauth://totp/PushBus:alice?secret=GEZDGNBV&issuer=PushBus")
         ),
+        RegistrationBackup(path: "/var/backups/registration.sqlite"),
+        RegistrationBackupAnswer(bytes: 4096),
+        RegistrationRenewal(),
+        RegistrationRenewalAnswer(sessionsEnded: 3),
+        MasterKeyRotate(begin: true),
+        MasterKeyRotateAnswer(running: true, resealed: 7, unreadable: 1, trouble: "no room"),
     ]
 
     static let relay: [any BusMessage] = [

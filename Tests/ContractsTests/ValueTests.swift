@@ -92,6 +92,24 @@ struct ValueTests {
         #expect(UnixMilliseconds(1999).second == UnixSeconds(1))
     }
 
+    @Test("nobody changes the whole outbox by leaving something out")
+    func selections() throws {
+        let places = { (rows: OutboxSelection) in
+            try OutboxCancel(rows).checkBounds()
+        }
+        try places(OutboxSelection())
+        try places(OutboxSelection(eventID: Samples.event))
+        var rows = OutboxSelection(installationID: Samples.installation)
+        try places(rows)
+        rows.all = true
+        #expect(throws: ContractViolation.self) { try places(rows) }
+        rows = OutboxSelection()
+        rows.all = nil
+        #expect(throws: ContractViolation.self) { try places(rows) }
+        rows.all = false
+        #expect(throws: ContractViolation.self) { try places(rows) }
+    }
+
     @Test("bounds name the place that breaks them")
     func bounds() {
         let envelope = Envelope(

@@ -12,7 +12,7 @@ import Testing
         struct Failure: Error {}
         let failures: Observed<Int>
 
-        func watermark() async throws -> Int64 {
+        func watermark(within limit: Duration) async throws -> Int64 {
             guard failures.value >= 3 else {
                 failures.update { $0 += 1 }
                 throw Failure()
@@ -41,14 +41,21 @@ import Testing
         try await world.publish(EventSamples.alert())
         let handed = Observed<[HandoffOrder]>([])
         let failures = Observed(0)
+        let context = ProcessContext(
+            name: "eventingest",
+            log: .silent,
+            time: time,
+            random: .seeded(1)
+        )
+        let registration = FailingRegistration(failures: failures)
         let pipeline = EventPipeline(
             store: store,
-            registration: FailingRegistration(failures: failures),
+            registration: registration,
+            prompt: PromptWatermark(registration),
             fanout: ScriptedFanout(results: results, handed: handed),
-            time: time,
-            random: .seeded(1),
-            metrics: EventMetrics(Metrics()),
-            log: .silent,
+            condition: StoreCondition(context.readiness, limits: EventStoreLimits()),
+            context: context,
+            metrics: EventMetrics(context.metrics),
             wakes: PipelineWakes()
         )
         let stop = StopSignal()

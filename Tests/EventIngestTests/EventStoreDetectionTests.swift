@@ -184,6 +184,64 @@ import Testing
     }
 
     @Test(arguments: StoreFactory.all)
+    func walksPastWhatCannotBeDecided(_ factory: StoreFactory) async throws {
+        let knows = Locked(true)
+        let rulings = PolicyRulings { zone, _ in
+            zone == "Other/Zone" && knows.withLock { $0 } ? 0 : nil
+        }
+        try await StoreWorld.with(factory, rulings: rulings) { world in
+            var other = Self.window
+            other.id = "other"
+            other.coverage = Coverage(.include, ["s2"])
+            other.weekly?.zone = "Other/Zone"
+            knows.withLock { $0 = false }
+            try await world.put(
+                PolicyItem(Self.rule),
+                PolicyItem(Self.window),
+                PolicyItem(other)
+            )
+            // Two keys that stay undecided, one of them twice, are older than one that does not.
+            let held = [
+                detection("a", at: "2027-01-15T07:59:00Z"),
+                detection("b", at: "2027-01-15T07:59:01Z"),
+                detection("c", address: "203.0.113.10", at: "2027-01-15T07:59:02Z"),
+            ]
+            for event in held { try await world.publish(event) }
+            let free = detection("d", data: ["server_id": .string("s2")])
+            try await world.publish(free)
+            #expect(try await state(world, free) == "unresolved")
+            knows.withLock { $0 = true }
+            let resolved = try await world.store.resolve(limit: 1)
+            #expect((resolved.admitted, resolved.suppressed) == (1, 0))
+            #expect(try await state(world, free) == "admitted")
+            for event in held { #expect(try await state(world, event) == "unresolved") }
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
+    func takesAnAddressHoweverItIsSpelled(_ factory: StoreFactory) async throws {
+        try await StoreWorld.with(factory) { world in
+            try await world.put(PolicyItem(Self.rule))
+            let spellings = [
+                ("198.51.100.7", "::ffff:198.51.100.7"), ("::FFFF:c633:6408", "198.51.100.8"),
+                ("2001:DB8::1", "2001:db8:0::1"),
+            ]
+            for (first, second) in spellings {
+                let (one, other) = (
+                    detection("1 " + first, address: first),
+                    detection("2 " + second, address: second)
+                )
+                try await world.publish(one, other)
+                #expect(try await state(world, one) == "admitted", "\(first)")
+                #expect(try await state(world, other) == "dedupe_window", "\(second)")
+            }
+            let near = detection("3", address: "2001:db8::2")
+            try await world.publish(near)
+            #expect(try await state(world, near) == "admitted")
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
     func cancelsWhatARevokedIntegratorHasWaiting(_ factory: StoreFactory) async throws {
         let rulings = PolicyRulings { _, _ in nil }
         try await StoreWorld.with(factory, rulings: rulings) { world in

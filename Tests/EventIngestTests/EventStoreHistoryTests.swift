@@ -7,7 +7,11 @@ import Testing
 /// Random histories with several Fanouts, repeated and lost messages and restarts between any two
 /// steps; the seed names the history.
 @Suite struct EventStoreHistoryTests {
-    @Test(arguments: StoreFactory.all, 0..<24)
+    private static let histories = StoreFactory.all.flatMap { factory in
+        (0..<factory.histories).map { (factory, $0) }
+    }
+
+    @Test(arguments: histories)
     func endsEveryEventOnce(_ factory: StoreFactory, _ seed: UInt64) async throws {
         try await StoreWorld.with(factory) { world in
             var history = History(world: world, seed: seed)

@@ -171,6 +171,69 @@ import Testing
     }
 
     @Test(arguments: StoreFactory.all)
+    func recordsRepeatsThatNotifyNobody(_ factory: StoreFactory) async throws {
+        let cases: [(String, String, (inout AlertRule) -> Void)] = [
+            ("maintenance:move", "s1", { _ in }),
+            ("rule_disabled", "s2", { $0.isEnabled = false }),
+            ("not_covered", "s2", { $0.coverage = Coverage(.exclude, ["s2"]) }),
+            ("rule_muted", "s2", { $0.suppression = .always }),
+        ]
+        for (expected, server, change) in cases {
+            try await StoreWorld.with(factory) { world in
+                var rule = AlertRule(id: "cpu", name: "n", repeatSeconds: 300)
+                try await world.put(PolicyItem(rule))
+                let first = try await world.publish(trigger("1", server: server))
+                change(&rule)
+                try await world.put(PolicyItem(rule), PolicyItem(Self.window))
+                world.time.advance(by: .seconds(300))
+                // What comes with it in one batch is not held up.
+                let other = trigger("other", server: "s3")
+                let results = try await world.publish(trigger("2", server: server), other)
+                #expect(results.map(\.status) == [.accepted, .accepted], "\(expected)")
+                let id = try #require(results.first?.eventID)
+                #expect(id != first.first?.eventID)
+                let stored = try await world.event(id)
+                #expect(stored?.state == .suppressed)
+                #expect(stored?.reason == expected)
+                let again = try await world.publish(trigger("3", server: server))
+                #expect(again.map(\.status) == [.duplicate])
+                // The trigger that notified still has its recovery, however late it comes.
+                world.time.advance(by: .seconds(8 * 86_400))
+                _ = try await world.store.expireDue(limit: 10)
+                _ = try await world.store.purge(limit: 10)
+                #expect(try await world.event(id) == nil)
+                try await world.publish(recovery("4", server: server))
+                #expect(try await reason(world, recovery("4", server: server)) == "admitted")
+            }
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
+    func leavesNothingToAKeyWhoseIntegratorWasRemoved(_ factory: StoreFactory) async throws {
+        try await StoreWorld.with(factory) { world in
+            func publish(_ id: String) async throws -> PublishStatus? {
+                var candidate = try EventSamples.candidate(trigger(id, server: id))
+                candidate.publisher = .principal("m")
+                return try await world.store.admit([candidate]).first?.result.status
+            }
+            #expect(try await publish("before") == .accepted)
+            var integrator = Integrator(id: "m", name: "m", sources: ["*"], types: ["*"])
+            try await world.put(PolicyItem(integrator))
+            #expect(try await publish("added") == .accepted)
+            integrator.sources = ["/elsewhere"]
+            try await world.put(PolicyItem(integrator))
+            #expect(try await publish("narrowed") == .invalid)
+            try await world.remove(PolicyKey(.integrator, "m"))
+            #expect(try await publish("removed") == .invalid)
+            try await world.reopen()
+            #expect(try await publish("restarted") == .invalid)
+            integrator.sources = ["*"]
+            try await world.put(PolicyItem(integrator))
+            #expect(try await publish("again") == .accepted)
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
     func staysSilentAboutATriggerThatComesAfterItsRecovery(_ factory: StoreFactory) async throws {
         try await StoreWorld.with(factory) { world in
             try await world.publish(recovery("1"))

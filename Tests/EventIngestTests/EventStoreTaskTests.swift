@@ -72,6 +72,36 @@ import Testing
     }
 
     @Test(arguments: StoreFactory.all)
+    func endsARunWithAnyOfItsPublishers(_ factory: StoreFactory) async throws {
+        try await StoreWorld.with(factory) { world in
+            let start = EventSamples.taskStart(["a", "b"])
+            var first = Integrator(id: "first", name: "n", sources: ["*"], types: ["*"])
+            var second = Integrator(id: "second", name: "n", sources: ["*"], types: ["*"])
+            try await world.put(PolicyItem(first), PolicyItem(second))
+            for (event, publisher) in [
+                (start, "first"), (EventSamples.taskAttempt("a", "success"), "second"),
+            ] {
+                var candidate = try EventSamples.candidate(event)
+                candidate.publisher = .principal(publisher)
+                _ = try await world.store.admit([candidate])
+            }
+            // The one who told of the attempt keeps that, and loses the rest.
+            second.types = [EventType.taskAttemptFinished.rawValue]
+            #expect(try await world.put(PolicyItem(second)).cancelled == 0)
+            // The one who told of the start loses that, though another spoke last.
+            first.types = [EventType.taskAttemptFinished.rawValue]
+            #expect(try await world.put(PolicyItem(first)).cancelled == 1)
+            let stored = try await world.event(try world.id(start))
+            #expect(stored?.state == .suppressed)
+            #expect(stored?.reason == "principal_revoked")
+            let last = EventSamples.taskAttempt("b", "success")
+            #expect(try await world.publish(last).map(\.status) == [.accepted])
+            try await world.settle()
+            #expect(try await world.claim().isEmpty)
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
     func forgetsRunsAfterTheRetention(_ factory: StoreFactory) async throws {
         try await StoreWorld.with(factory) { world in
             try await world.publish(EventSamples.taskStart(["a"]))

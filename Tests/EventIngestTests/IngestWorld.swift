@@ -4,6 +4,7 @@ import EventIngestCore
 import EventIngestService
 import Loop
 import ServiceKit
+import Storage
 import TestKit
 
 /// An EventIngest process on a real bus, with a stub Registration, stub Fanouts and a clock that
@@ -30,7 +31,7 @@ final class IngestWorld: Sendable {
             bind: endpoint("eventingest"),
             registration: .fixed([endpoint("registration")]),
             fanout: .fixed([endpoint("fanout-a"), endpoint("fanout-b")]),
-            storePath: directory.file("events.db")
+            store: .sqlite(path: directory.file("events.db"))
         )
     }
 
@@ -163,10 +164,12 @@ struct StubFanout: Sendable {
         let stop = StopSignal()
         var routes = BusRoutes()
         routes.answer(EventAdmitted.self) { (event, context) throws(Reject) in
+            // Read before anybody learns that the event came, and perhaps changes it.
+            let now = manner.value
             traces.update { $0.append(context.traceparent) }
             events.update { $0.append(event) }
             world.handed.update { $0 += 1 }
-            switch manner.value {
+            switch now {
             case .taking: return Ack()
             case .busy: throw Reject(.retryAfter, "no room", retryAfterMilliseconds: 300)
             case .silent:

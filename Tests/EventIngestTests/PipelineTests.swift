@@ -16,33 +16,27 @@ import Testing
     }
 
     @Test func bringsAnEventToItsEnd() async throws {
-        let world = try IngestWorld()
-        defer { world.runtime.stop() }
-        let registration = try await StubRegistration(world, watermark: 41)
-        let fanout = try await StubFanout(world)
-        let process = try await world.start()
-        let client = try world.client()
-        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        let event = EventSamples.alert(changes: ["traceparent": .string(trace)])
-        #expect(try await client.publish(event).map(\.status) == [.accepted])
-        let handed = try #require(try await fanout.received(1).first)
-        #expect(handed.eventID == (try id(event)))
-        #expect(handed.watermark == 41)
-        #expect(handed.cursor == nil)
-        #expect(fanout.traces.value == [trace])
-        let open = try await client.report(handed.eventID, to: "a", .more)
-        #expect(open.isOpen)
-        #expect(open.cursor == InstallationID("a"))
-        let done = try await client.report(handed.eventID, from: "a", to: "b", .done)
-        #expect(!done.isOpen)
-        let stored = try await client.event(handed.eventID)
-        #expect(stored?.state == .fannedOut)
-        #expect(stored?.written == 2)
-        #expect(process.count(#"pushbus_eventingest_ended_total{state="fanned_out"}"#) == 1)
-        client.stop()
-        #expect(await process.stop() == 0)
-        await fanout.end()
-        await registration.server.end()
+        try await IngestScene.run(watermark: 41) { scene in
+            let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+            let event = EventSamples.alert(changes: ["traceparent": .string(trace)])
+            #expect(try await scene.client.publish(event).map(\.status) == [.accepted])
+            let handed = try #require(try await scene.fanout.received(1).first)
+            #expect(handed.eventID == (try id(event)))
+            #expect(handed.watermark == 41)
+            #expect(handed.cursor == nil)
+            #expect(scene.fanout.traces.value == [trace])
+            let open = try await scene.client.report(handed.eventID, to: "a", .more)
+            #expect(open.isOpen)
+            #expect(open.cursor == InstallationID("a"))
+            let done = try await scene.client.report(handed.eventID, from: "a", to: "b", .done)
+            #expect(!done.isOpen)
+            let stored = try await scene.client.event(handed.eventID)
+            #expect(stored?.state == .fannedOut)
+            #expect(stored?.written == 2)
+            #expect(
+                scene.process.count(#"pushbus_eventingest_ended_total{state="fanned_out"}"#) == 1
+            )
+        }
     }
 
     @Test func waitsForARegistrationThatIsNotThere() async throws {
@@ -62,24 +56,21 @@ import Testing
     }
 
     @Test func asksOnceForAllThatIsCommitted() async throws {
-        let world = try IngestWorld()
-        defer { world.runtime.stop() }
-        let registration = try await StubRegistration(world, isOpen: false)
-        let fanout = try await StubFanout(world)
-        let process = try await world.start()
-        let client = try world.client()
-        _ = try await client.publish(EventSamples.alert(id: "0", rule: "0"))
-        _ = try await within(.seconds(20)) { await registration.asked.wait { $0.count == 1 } }
-        for index in 1..<20 {
-            _ = try await client.publish(EventSamples.alert(id: "\(index)", rule: "\(index)"))
+        try await IngestScene.run(isOpen: false) { scene in
+            _ = try await scene.client.publish(EventSamples.alert(id: "0", rule: "0"))
+            // Asked for the event itself, and again once it was committed without an answer.
+            _ = try await within(.seconds(20)) {
+                await scene.registration.asked.wait { $0.count == 2 }
+            }
+            for index in 1..<20 {
+                _ = try await scene.client.publish(
+                    EventSamples.alert(id: "\(index)", rule: "\(index)")
+                )
+            }
+            scene.registration.gate.update { $0 = true }
+            #expect(try await scene.fanout.received(20).count == 20)
+            #expect(scene.registration.asked.value.count == 3)
         }
-        registration.gate.update { $0 = true }
-        #expect(try await fanout.received(20).count == 20)
-        #expect(registration.asked.value.count == 2)
-        client.stop()
-        await process.stop()
-        await fanout.end()
-        await registration.server.end()
     }
 
     @Test func handsASilentFanoutsEventToAnother() async throws {
@@ -134,69 +125,45 @@ import Testing
     }
 
     @Test func comesAgainToAFanoutThatIsBusyOrGivesBack() async throws {
-        let world = try IngestWorld()
-        defer { world.runtime.stop() }
-        let registration = try await StubRegistration(world)
-        let fanout = try await StubFanout(world, "fanout-a", .busy)
-        let process = try await world.start()
-        let client = try world.client()
-        _ = try await client.publish(alert)
-        _ = try await fanout.received(1)
-        fanout.manner.update { $0 = .taking }
-        _ = try await within(.seconds(20)) {
-            while try await client.event(try id(alert))?.reason != "waiting_for_fanout" {}
+        try await IngestScene.run(fanout: .busy) { scene in
+            _ = try await scene.client.publish(alert)
+            _ = try await scene.fanout.received(1)
+            scene.fanout.manner.update { $0 = .taking }
+            _ = try await within(.seconds(20)) {
+                while try await scene.client.event(try id(alert))?.reason != "waiting_for_fanout" {}
+            }
+            try await scene.world.advance(by: .milliseconds(300))
+            let handed = try #require(try await scene.fanout.received(2).last)
+            _ = try await scene.client.report(handed.eventID, to: "c", .back, delay: 2000)
+            try await scene.world.advance(by: .milliseconds(2000))
+            #expect(try await scene.fanout.received(3).last?.cursor == InstallationID("c"))
         }
-        try await world.advance(by: .milliseconds(300))
-        let handed = try #require(try await fanout.received(2).last)
-        _ = try await client.report(handed.eventID, to: "c", .back, delay: 2000)
-        try await world.advance(by: .milliseconds(2000))
-        #expect(try await fanout.received(3).last?.cursor == InstallationID("c"))
-        client.stop()
-        await process.stop()
-        await fanout.end()
-        await registration.server.end()
     }
 
     @Test func expiresAnEventWhateverFanoutDoes() async throws {
-        let world = try IngestWorld()
-        defer { world.runtime.stop() }
-        let registration = try await StubRegistration(world)
-        let fanout = try await StubFanout(world)
-        let process = try await world.start()
-        let client = try world.client()
-        _ = try await client.publish(alert)
-        let handed = try #require(try await fanout.received(1).first)
-        #expect(try await client.report(handed.eventID, to: "a", .more).isOpen)
-        try await world.advance(by: .seconds(1800))
-        try await within(.seconds(20)) { await world.lines.wait(for: "events expired") }
-        let late = try await client.report(handed.eventID, from: "a", to: "b", .done)
-        #expect(!late.isOpen)
-        let stored = try await client.event(handed.eventID)
-        #expect(stored?.state == .expired)
-        #expect(stored?.written == 1)
-        client.stop()
-        await process.stop()
-        await fanout.end()
-        await registration.server.end()
+        try await IngestScene.run { scene in
+            _ = try await scene.client.publish(alert)
+            let handed = try #require(try await scene.fanout.received(1).first)
+            #expect(try await scene.client.report(handed.eventID, to: "a", .more).isOpen)
+            try await scene.world.advance(by: .seconds(1800))
+            try await within(.seconds(20)) { await scene.world.lines.wait(for: "events expired") }
+            let late = try await scene.client.report(handed.eventID, from: "a", to: "b", .done)
+            #expect(!late.isOpen)
+            let stored = try await scene.client.event(handed.eventID)
+            #expect(stored?.state == .expired)
+            #expect(stored?.written == 1)
+        }
     }
 
     @Test func handsARecoveryOutAfterItsTrigger() async throws {
-        let world = try IngestWorld()
-        defer { world.runtime.stop() }
-        let registration = try await StubRegistration(world)
-        let fanout = try await StubFanout(world)
-        let process = try await world.start()
-        let client = try world.client()
-        let recovery = EventSamples.alert(.alertResolved, id: "2")
-        _ = try await client.publish(alert, recovery)
-        let trigger = try #require(try await fanout.received(1).first)
-        #expect(trigger.eventID == (try id(alert)))
-        _ = try await client.report(trigger.eventID, .done)
-        #expect(try await fanout.received(2).last?.eventID == (try id(recovery)))
-        client.stop()
-        await process.stop()
-        await fanout.end()
-        await registration.server.end()
+        try await IngestScene.run { scene in
+            let recovery = EventSamples.alert(.alertResolved, id: "2")
+            _ = try await scene.client.publish(alert, recovery)
+            let trigger = try #require(try await scene.fanout.received(1).first)
+            #expect(trigger.eventID == (try id(alert)))
+            _ = try await scene.client.report(trigger.eventID, .done)
+            #expect(try await scene.fanout.received(2).last?.eventID == (try id(recovery)))
+        }
     }
 
     @Test func goesOnAfterARestartAtEachStep() async throws {

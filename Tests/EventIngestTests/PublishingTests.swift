@@ -69,7 +69,7 @@ import ZeroMQ
         let world = try IngestWorld()
         defer { world.runtime.stop() }
         var settings = world.settings
-        settings.store.openEvents = 1
+        settings.limits.openEvents = 1
         let process = try await world.start(settings)
         let client = try world.client()
         let results = try await client.publish(

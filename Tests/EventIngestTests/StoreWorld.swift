@@ -3,33 +3,66 @@ import EventIngestCore
 import EventIngestService
 import FoundationEssentials
 import ServiceKit
+import Storage
 import TestKit
 import Testing
 
 /// How a kind of event store is opened; every kind passes the same suite.
 struct StoreFactory: Sendable, CustomTestStringConvertible {
     let testDescription: String
+    /// How many random histories take a few seconds.
+    let histories: UInt64
     let open:
         @Sendable (String, ManualTime, EventStoreLimits, PolicyRulings) async throws ->
             any EventStore
+    /// What is on the disk at this moment, while nothing is being written; nil where that is not
+    /// for us to copy.
+    var image: @Sendable (TemporaryDirectory) throws -> TemporaryDirectory? = { _ in nil }
 
-    static let all = [
-        StoreFactory(testDescription: "SQLite") { directory, time, limits, rulings in
+    static let all = [sqlite, postgreSQL]
+
+    static let sqlite = StoreFactory(
+        testDescription: "SQLite",
+        histories: 24,
+        open: { directory, time, limits, rulings in
             try await SQLiteEventStore(
                 path: directory + "/events.db",
                 time: time,
                 limits: limits,
                 rulings: rulings
             )
+        },
+        image: { directory in
+            let image = try TemporaryDirectory()
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+                try FileManager.default.copyItem(
+                    atPath: directory.file(name),
+                    toPath: image.file(name)
+                )
+            }
+            return image
         }
-    ]
+    )
+
+    static let postgreSQL = StoreFactory(
+        testDescription: "PostgreSQL",
+        histories: 4,
+        open: { directory, time, limits, rulings in
+            try await PostgreSQLEventStore(
+                PostgreSQLURL(PostgreSQLServer.shared.get().database(for: directory)),
+                limits: limits,
+                rulings: rulings,
+                clock: time
+            )
+        }
+    )
 }
 
 /// A store with a clock that stands still, and what a producer and a Fanout do to it.
 final class StoreWorld {
     static let start = UnixMilliseconds(1_800_000_000_000)
 
-    let directory: TemporaryDirectory
+    private(set) var directory: TemporaryDirectory
     let time = ManualTime(wall: StoreWorld.start)
     let factory: StoreFactory
     let limits: EventStoreLimits
@@ -72,12 +105,37 @@ final class StoreWorld {
         try await store.recover()
     }
 
+    /// Ends the store as a power cut does: what was committed is there, and nothing was tidied up.
+    func crash() async throws {
+        guard let image = try factory.image(directory) else {
+            try await reopen()
+            return
+        }
+        await store.close()
+        directory = image
+        store = try await factory.open(directory.path, time, limits, rulings)
+        try await store.recover()
+    }
+
     @discardableResult
     func publish(_ events: JSONValue...) async throws -> [EventPublishAnswer.Result] {
         var candidates: [EventCandidate] = []
         for event in events { candidates.append(try EventSamples.candidate(event)) }
         let admissions = try await store.admit(candidates)
         return admissions.map(\.result)
+    }
+
+    /// Publishes events whose watermark is known.
+    func publish(
+        _ events: JSONValue...,
+        watermark: Int64,
+        handingOut limit: Int
+    ) async throws -> AdmittedEvents {
+        try await store.admit(
+            events.map { try EventSamples.candidate($0) },
+            watermark: watermark,
+            handingOut: limit
+        )
     }
 
     @discardableResult

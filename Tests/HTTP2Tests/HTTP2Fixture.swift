@@ -34,7 +34,7 @@ final class ScriptedHandler: HTTP2ServerHandler {
     }
 
     func requestEnded(
-        _ request: borrowing HTTP2ServerRequest,
+        _ request: inout HTTP2ServerRequest,
         on connection: HTTP2ServerConnection
     ) {
         let request = copy request
@@ -72,6 +72,7 @@ final class HTTP2Fixture: Sendable {
     init(
         certificate: String = "good",
         http2: Bool = true,
+        maximumVersion: TLSContext.Version = .tls13,
         settings: HTTP2ServerSettings = HTTP2ServerSettings()
     ) async throws {
         loop = try HTTP2Loop(name: "http2-test")
@@ -81,7 +82,11 @@ final class HTTP2Fixture: Sendable {
         configuration.settings = settings
         server = HTTP2Server(
             configuration,
-            tls: try certificates.server(certificate, http2: http2),
+            tls: try certificates.server(
+                certificate,
+                http2: http2,
+                maximumVersion: maximumVersion
+            ),
             loop: loop,
             handler: handler
         )

@@ -1,5 +1,7 @@
 import HTTP2
+import Loop
 import TLS
+import TestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -26,7 +28,10 @@ struct HandshakeTests {
 
     @Test(
         "a certificate that must not be trusted is refused",
-        arguments: [("good", "other-ca"), ("expired", "ca"), ("elsewhere", "ca")]
+        arguments: [
+            ("good", "other-ca"), ("expired", "ca"), ("future", "ca"), ("elsewhere", "ca"),
+            ("self-signed", "ca"),
+        ]
     )
     func refused(certificate: String, authority: String) async throws {
         let fixture = try await HTTP2Fixture(certificate: certificate)
@@ -46,6 +51,38 @@ struct HandshakeTests {
         await fixture.stop()
     }
 
+    @Test("TLS 1.2 is enough, TLS 1.1 is refused by the client", arguments: [true, false])
+    func oldServer(isTooOld: Bool) async throws {
+        let fixture = try await HTTP2Fixture(maximumVersion: isTooOld ? .tls11 : .tls12)
+        let connection = try fixture.connection()
+        do throws(HTTP2Closure) {
+            try await connection.connect(timeout: .seconds(10))
+            #expect(!isTooOld)
+            #expect(await connection.send(.push(), timeout: .seconds(10)).status == 200)
+            connection.shutDown()
+        } catch {
+            #expect(isTooOld)
+            guard case .transport(let cause) = error else {
+                Issue.record("unexpected \(error)")
+                return
+            }
+            #expect(cause.code == .handshake)
+        }
+        await fixture.stop()
+    }
+
+    @Test("TLS 1.1 is refused by the server")
+    func oldClient() async throws {
+        let fixture = try await HTTP2Fixture()
+        let old = try fixture.certificates.client(maximumVersion: .tls11)
+        let connection = try fixture.connection { $0.tls = old }
+        await #expect(throws: HTTP2Closure.self) {
+            try await connection.connect(timeout: .seconds(10))
+        }
+        #expect(fixture.handler.script.withLock { $0.connections } == 0)
+        await fixture.stop()
+    }
+
     @Test("a server without ALPN is refused")
     func noALPN() async throws {
         let fixture = try await HTTP2Fixture(http2: false)
@@ -60,6 +97,21 @@ struct HandshakeTests {
             }
             #expect(cause.code == .applicationProtocol)
         }
+        await fixture.stop()
+    }
+
+    @Test("a peer that takes the connection and never shakes hands ends at the timeout")
+    func silentPeer() async throws {
+        let fixture = try await HTTP2Fixture()
+        let peer = try ListeningSocket()
+        let connection = try fixture.connection { $0.port = peer.port }
+        await #expect(throws: HTTP2Closure.connectTimeout) {
+            try await connection.connect(timeout: .milliseconds(100))
+        }
+        // Others on the same loop are not held up.
+        let other = try await fixture.connected()
+        #expect(await other.send(.push(), timeout: .seconds(10)).status == 200)
+        other.shutDown()
         await fixture.stop()
     }
 

@@ -77,10 +77,76 @@ struct OutcomeTests {
         guard case .response(let response) = outcome else {
             // nghttp2 drops queued data of a reset stream: then no complete answer was sent.
             #expect(resets)
+            connection.shutDown()
             await fixture.stop()
             return
         }
         #expect(String(decoding: response.body, as: UTF8.self).contains("PayloadTooLarge"))
+        // What was given up of the upload waits for no window any more.
+        #expect(await connection.ping(timeout: .seconds(10)))
+        #expect(await fixture.onLoop { connection.windowLeft } > 0)
+        connection.shutDown()
+        await fixture.stop()
+    }
+
+    @Test("an answer during an upload touches no sibling")
+    func siblings() async throws {
+        var settings = HTTP2ServerSettings()
+        settings.streamWindowBytes = 1_000
+        let fixture = try await HTTP2Fixture(settings: settings)
+        fixture.handler.onBegin { request, connection in
+            guard request.path == "/3/device/ff" else { return }
+            connection.respond(request.stream, HTTP2ServerResponse(status: 400))
+        }
+        let connection = try await fixture.connected()
+        #expect(await connection.ping(timeout: .seconds(10)))
+        let statuses = await withTaskGroup(of: Int?.self) { group in
+            for number in 0..<20 {
+                let token = number % 4 == 0 ? "ff" : "00"
+                group.addTask {
+                    await connection.send(.push(token, bytes: 5_000), timeout: .seconds(10)).status
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.count { $0 == 400 } == 5)
+        #expect(statuses.count { $0 == 200 } == 15)
+        // Every request was seen once.
+        #expect(fixture.handler.requests.count <= 20)
+        connection.shutDown()
+        await fixture.stop()
+    }
+
+    @Test("requests given up on either side free their stream and leave the window whole")
+    func givenUp() async throws {
+        let fixture = try await HTTP2Fixture()
+        let isSilent = Locked(true)
+        fixture.handler.onRequest { request, connection in
+            if isSilent.withLock({ $0 }) { return }
+            connection.respond(request.stream, HTTP2ServerResponse(status: 200))
+        }
+        let peer = Locked<HTTP2ServerConnection?>(nil)
+        fixture.handler.onOpen { connection in peer.withLock { $0 = connection } }
+        let connection = try await fixture.connected()
+        #expect(await connection.ping(timeout: .seconds(10)))
+        // More bytes in all than any window holds.
+        for _ in 0..<10 {
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let outcome = await connection.send(
+                            .push(bytes: 10_000),
+                            timeout: .milliseconds(20)
+                        )
+                        #expect(outcome.status == nil)
+                    }
+                }
+            }
+        }
+        isSilent.withLock { $0 = false }
+        #expect(await connection.send(.push(bytes: 60_000), timeout: .seconds(10)).status == 200)
+        // The resets had reached the server before.
+        #expect(await fixture.onLoop { peer.withLock { $0 }?.activeStreams } == 0)
         connection.shutDown()
         await fixture.stop()
     }

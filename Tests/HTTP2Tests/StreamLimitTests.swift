@@ -1,5 +1,6 @@
 import HTTP2
 import Loop
+import TestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -88,6 +89,37 @@ struct StreamLimitTests {
         #expect(tally.ambiguous == 0)
         #expect(tally.responses == 1_000)
         #expect(await fixture.onLoop { connection.streamLimit } == 50)
+        connection.shutDown()
+        await fixture.stop()
+    }
+
+    @Test("a window that is used up closes the connection to more, and its opening is announced")
+    func window() async throws {
+        let fixture = try await HTTP2Fixture()
+        let peer = Locked<HTTP2ServerConnection?>(nil)
+        fixture.handler.onOpen { connection in peer.withLock { $0 = connection } }
+        let connection = try await fixture.connected { $0.windowReserve = 6_000 }
+        #expect(await connection.ping(timeout: .seconds(10)))
+        await fixture.onLoop { peer.withLock { $0 }?.pauseReading(true) }
+        let answered = Observed(0)
+        let taken = await fixture.onLoop {
+            connection.onOutcomes = { batch in
+                let count = batch.count { $0.outcome.status == 200 }
+                answered.update { $0 += count }
+            }
+            var taken = 0
+            while connection.submit(.push(bytes: 4_000), tag: 1, timeout: .seconds(30)) == nil {
+                taken += 1
+            }
+            return taken
+        }
+        // 65,535 bytes less the reserve, in bodies of 4,000.
+        #expect(taken == 15)
+        #expect(await fixture.onLoop { connection.capacity } == 0)
+        async let room = connection.waitForCapacity(timeout: .seconds(20))
+        await fixture.onLoop { peer.withLock { $0 }?.pauseReading(false) }
+        #expect(await room)
+        await answered.wait { $0 == 15 }
         connection.shutDown()
         await fixture.stop()
     }

@@ -32,7 +32,16 @@ final class TestCertificates: Sendable {
         try write(other.certificatePEM, "other-ca.pem")
         try issue("good", hosts: ["localhost", "127.0.0.1"], from: -3_600, until: 86_400)
         try issue("expired", hosts: ["localhost", "127.0.0.1"], from: -86_400, until: -3_600)
+        try issue("future", hosts: ["localhost", "127.0.0.1"], from: 3_600, until: 86_400)
         try issue("elsewhere", hosts: ["elsewhere.example"], from: -3_600, until: 86_400)
+        try issueSelfSigned()
+    }
+
+    /// Nobody vouches for it but itself.
+    private func issueSelfSigned() throws {
+        let alone = try CertificateAuthority(name: "localhost", nowSeconds: Self.now)
+        try write(alone.certificatePEM, "self-signed.pem")
+        try alone.privateKeyPEM().withBytes { try write(Array($0), "self-signed.key") }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -53,15 +62,23 @@ final class TestCertificates: Sendable {
         try Data(bytes).write(to: URL(filePath: "\(folder)/\(name)"))
     }
 
-    func server(_ name: String = "good", http2: Bool = true) throws(TLSError) -> TLSContext {
+    func server(
+        _ name: String = "good",
+        http2: Bool = true,
+        maximumVersion: TLSContext.Version = .tls13
+    ) throws(TLSError) -> TLSContext {
         try .server(
             certificateChainFile: "\(folder)/\(name).pem",
             privateKeyFile: "\(folder)/\(name).key",
-            http2: http2
+            http2: http2,
+            maximumVersion: maximumVersion
         )
     }
 
-    func client(trusting name: String = "ca") throws(TLSError) -> TLSContext {
-        try .client(trust: .file("\(folder)/\(name).pem"))
+    func client(
+        trusting name: String = "ca",
+        maximumVersion: TLSContext.Version = .tls13
+    ) throws(TLSError) -> TLSContext {
+        try .client(trust: .file("\(folder)/\(name).pem"), maximumVersion: maximumVersion)
     }
 }

@@ -19,6 +19,16 @@ struct HTTPServerTests {
             #expect(reply.status == 200)
             #expect(reply.body == Array("hello".utf8))
             #expect(reply.header("x-query") == "a b")
+            // A zero byte ends neither path nor value: `/none` alone would be refused.
+            let zero = try await client.send(
+                HTTPClientRequest(
+                    method: "POST",
+                    url: "http://127.0.0.1:\(port)/none%00/echo?q=a%00b%2",
+                    body: []
+                )
+            )
+            #expect(zero.status == 200)
+            #expect(zero.header("x-query") == "a%00b%2")
             client.stop()
         }
     }

@@ -48,6 +48,28 @@ struct EpollBackendTests {
         loop.stop()
     }
 
+    @Test("A loop that ends lets go of its handlers, and late jobs may still unwatch")
+    func end() async throws {
+        final class Held: Sendable {}
+        let backend = try EpollBackend()
+        let loop = try LoopExecutor(name: "epoll", backend: backend)
+        let pair = try SocketPair()
+        weak let held: Held?
+        do {
+            let object = Held()
+            held = object
+            await onLoop(loop) {
+                #expect(throws: Never.self) {
+                    try backend.watch(pair.near, for: .read) { _ in _ = object }
+                }
+            }
+        }
+        #expect(held != nil)
+        loop.stop()
+        #expect(held == nil)
+        await onLoop(loop) { backend.unwatch(pair.near) }
+    }
+
     @Test("Interest can change, and a descriptor no longer watched is silent")
     func interest() async throws {
         let backend = try EpollBackend()

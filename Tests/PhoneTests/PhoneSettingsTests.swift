@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct PhoneSettingsTests {
     private static let base = [
-        "--directory", "/tmp/p", "--installation", "i", "--simulator", "http://127.0.0.1:1",
+        "--directory", "/tmp/p", "--simulator", "http://127.0.0.1:1",
     ]
 
     private func settings(_ more: [String]) throws -> PhoneSettings {
@@ -34,7 +34,22 @@ import Testing
         #expect(preferences == PushPreferences(enabled: true, alerts: true, taskFailure: true))
     }
 
+    @Test func theLinkOfTheQRCodeNamesTheServer() throws {
+        let link = "pushbus://pair?server=https%3A%2F%2Fa.example%2Fx&code=c"
+        let settings = try settings(["--pair", link])
+        #expect(settings.signIn?.server.text == "https://a.example/x")
+        guard case .pairing(let code) = settings.signIn?.method else {
+            Issue.record("no pairing")
+            return
+        }
+        #expect(code.text == "c")
+        #expect(throws: UsageError.self) {
+            try self.settings(["--pair", link, "--server", "https://b.example"])
+        }
+    }
+
     @Test(arguments: [
+        ["--pair", "pushbus://pair?code=c"], ["--installation", "a b"],
         ["--pair", "c"], ["--pair", "c", "--server", "http://a.example"],
         ["--pair", "c", "--login", "u", "--server", "https://a.example"],
         ["--enable", "everything"], ["--language", "de"], ["--environment", "test"],

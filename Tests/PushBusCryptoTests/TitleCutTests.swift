@@ -50,6 +50,28 @@ struct TitleCutTests {
         #expect(cut.rule == String(repeating: "x", count: 119))
     }
 
+    @Test(
+        "Names in any script are cut between characters",
+        arguments: [
+            "👩‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "e\u{301}\u{323}", "\u{0915}\u{094D}\u{0937}\u{093F}",
+            "\u{202B}\u{05E9}\u{05B8}\u{05C1}\u{202C}", "\u{0644}\u{0651}\u{064E}", "\u{0}",
+            "a\u{0}\u{301}",
+            "\"\\\n", "\r\n", "\u{2028}", "각",
+        ]
+    ) func anyScript(unit: String) throws {
+        for count in [1, 7, 29, 30, 31, 59, 60, 61, 119, 120, 121, 400, 3000] {
+            for key in ["v1.a", "v1." + String(repeating: "A", count: 637)] {
+                let name = String(repeating: unit, count: count)
+                let cut = try titles(alert(rule: name, server: "x" + name, key: key))
+                for (part, whole) in [(cut.rule, name), (cut.server, "x" + name)] {
+                    #expect(part.unicodeScalars.count <= TitleCut.scalarLimit)
+                    #expect(!part.isEmpty)
+                    #expect(part.elementsEqual(whole.prefix(part.count)), "cut inside a character")
+                }
+            }
+        }
+    }
+
     @Test("One character longer than the limit is cut by scalars rather than lost")
     func monster() throws {
         let monster = "e" + String(repeating: "\u{301}", count: 200)

@@ -78,6 +78,38 @@ import Testing
         #expect(late == .silent(.outdated, eventID: firing.eventID))
     }
 
+    @Test func whatIsLeftOfAnOlderCycleIsSilent() throws {
+        var phone = try OpenerFixture()
+        let old = try phone.plaintext(OpenerFixture.alert(.resolved), event: 1)
+        let key =
+            "v1." + Blob(Array(#"["cpu","web-1","10.0.0.7","2033-05-18T04:00:00Z"]"#.utf8)).base64
+        let newer = NotificationContent.alert(
+            AlertContent(alertKey: key, status: .firing, ruleName: "CPU high", serverName: "web-1")
+        )
+        let next = try phone.plaintext(
+            newer,
+            event: 2,
+            createdAt: OpenerFixture.now.adding(seconds: 60)
+        )
+        _ = phone.open(try phone.payload(next))
+        #expect(phone.open(try phone.payload(old)) == .silent(.outdated, eventID: old.eventID))
+    }
+
+    @Test func anotherDimensionIsAnotherAlert() throws {
+        var phone = try OpenerFixture()
+        let key =
+            "v1." + Blob(Array(#"["cpu","web-1","10.0.0.8","2033-05-18T04:00:00Z"]"#.utf8)).base64
+        let other = NotificationContent.alert(
+            AlertContent(alertKey: key, status: .firing, ruleName: "CPU high", serverName: "web-1")
+        )
+        let later = OpenerFixture.now.adding(seconds: 60)
+        _ = phone.open(try phone.payload(phone.plaintext(other, event: 2, createdAt: later)))
+        guard case .content = phone.open(try phone.payload(phone.plaintext(event: 1))) else {
+            Issue.record("another alert was taken for this one")
+            return
+        }
+    }
+
     @Test func withinOneSecondTheRecoveryIsTheNewerState() throws {
         for firstIsRecovery in [true, false] {
             var phone = try OpenerFixture()

@@ -56,14 +56,16 @@ import Testing
         }
     }
 
-    @Test func theReplacedKeyIsErasedWhenItsTimeIsOver() throws {
+    @Test func theExtensionWritesNothingButTheLog() throws {
         var phone = try OpenerFixture()
         phone.keyring.confirm(try OpenerFixture.entry(2), at: OpenerFixture.now)
         let store = MemoryStore()
         let receiver = try receiver(phone, store)
-        _ = receiver.receive(payload: [], now: OpenerFixture.now.adding(seconds: 1800))
-        let kept: ContentKeyring? = try store.value(.keys)
-        #expect(kept?.previous == nil)
-        #expect(kept?.current == phone.keyring.current)
+        let before = [store.stored(.keys), store.stored(.recipient)]
+        let late = OpenerFixture.now.adding(seconds: 1801)
+        _ = receiver.receive(payload: try phone.payload(phone.plaintext()), now: late)
+        #expect([store.stored(.keys), store.stored(.recipient)] == before)
+        #expect(store.stored(.shown) != nil)
+        #expect(store.stored(.state) == nil)
     }
 }

@@ -17,7 +17,7 @@ import Testing
         #expect(log.contains(EventID(UUID(uuid: uuid(ShownLog.limit)))))
     }
 
-    @Test func entriesGoADayAfterExpiry() throws {
+    @Test func entriesServeLateTapsForAMonthAfterExpiry() throws {
         let phone = try OpenerFixture()
         var log = ShownLog()
         let first = try phone.plaintext(event: 1)
@@ -25,6 +25,7 @@ import Testing
         let later = first.expiresAt.adding(seconds: ShownLog.retentionSeconds)
         log.record(try phone.plaintext(event: 2), at: later)
         #expect(log.contains(first.eventID))
+        #expect(log.target(of: first.eventID) != nil)
         log.record(try phone.plaintext(event: 3), at: later.adding(seconds: 1))
         #expect(!log.contains(first.eventID))
     }

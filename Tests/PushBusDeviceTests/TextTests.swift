@@ -19,6 +19,77 @@ import Testing
         }
     }
 
+    @Test func everyTextIsTranslated() {
+        let english = TextTable(.english)
+        let chinese = TextTable(.simplifiedChinese)
+        func isHan(_ text: String) -> Bool {
+            text.unicodeScalars.contains { (0x4e00...0x9fff).contains($0.value) }
+        }
+        for key in TextKey.allCases {
+            #expect(!isHan(english[key]), "\(key)")
+            // The app's own name is the same everywhere.
+            #expect(isHan(chinese[key]) || chinese[key] == "{app}", "\(key) is not translated")
+        }
+    }
+
+    @Test(arguments: Language.allCases) func everyErrorHasATextOfItsOwn(language: Language) {
+        let table = TextTable(language)
+        var texts: Set<String> = []
+        for code in DeviceError.Code.all {
+            #expect(TextTable.key(for: code) != .errorOther, "\(code)")
+            texts.insert(table.message(for: code))
+        }
+        #expect(texts.count == DeviceError.Code.all.count)
+    }
+
+    @Test(arguments: Language.allCases) func theDisclosureNamesAllThatIsSeen(
+        language: Language
+    ) {
+        let seen: [TextKey] = [
+            .disclosureToken, .disclosureEnvironment, .disclosureSourceAddress, .disclosureTiming,
+            .disclosureSize, .disclosureEvent, .disclosureKeyID, .disclosureIdentity,
+            .disclosureCiphertext,
+        ]
+        #expect(Disclosure.seenByRelay == seen)
+        let page = Disclosure.page(language)
+        #expect(page.count == 3 + seen.count)
+        #expect(page.last == TextTable(language)[.disclosurePublicEndpoint])
+    }
+
+    @Test func theDisclosureSaysIt() {
+        let page = Disclosure.page(.english).joined(separator: "\n")
+        for word in [
+            "push token", "sandbox or production", "IP address", "when notifications are sent",
+            "how large", "id of the event and when it expires", "id of the content key", "a hash",
+            "encrypted content", "public endpoint without a password",
+        ] { #expect(page.contains(word), "\(word)") }
+    }
+
+    @Test(arguments: Language.allCases) func theStatusIsReadable(language: Language) async throws {
+        let world = try DeviceWorld()
+        let table = TextTable(language)
+        #expect(table.lines(try await world.device.status) == [table[.statusSignedOut]])
+        try await world.signIn()
+        try await world.enroll()
+        let lines = table.lines(try await world.device.status)
+        #expect(lines.first?.contains("user-alice") == true)
+        #expect(lines.contains(table[.permissionGranted]))
+        #expect(lines.contains(table[.statusRegistered]))
+        #expect(lines.allSatisfy { !$0.contains("{") })
+        for action in DeviceStatus.Action.allCases { #expect(!table.name(of: action).isEmpty) }
+    }
+
+    @Test func everyReasonOfTheServerHasAText() {
+        let reasons = [
+            "not_enabled", "not_registered", "suspect", "owned_elsewhere", "relay_not_configured",
+            "session_expiring",
+        ]
+        for reason in reasons {
+            #expect(TextTable.key(forDelivery: reason) != .deliveryUnavailable)
+        }
+        #expect(TextTable.key(forDelivery: "unheard of") == .deliveryUnavailable)
+    }
+
     @Test func aValueIsNotLookedAtAgain() {
         let table = TextTable(.english)
         let text = table.filled(.alertFiringTitle, ["rule": "{server} {rule}", "server": "x"])

@@ -84,6 +84,13 @@ struct InstallationRuleTests {
             expect(.forbiddenCategory) { try save(preferences) }
             try save(preferences, role: .admin)
         }
+        // Switching off clears what a demotion has left, and nothing else is asked for by it.
+        try save(Preferences(enabled: true, alerts: true, security: true), role: .admin)
+        expect(.forbiddenCategory) {
+            try save(Preferences(enabled: false, security: true, taskFailure: true))
+        }
+        try save(Preferences(enabled: false, alerts: true, security: true))
+        #expect(installation.preferences == Preferences(enabled: false, alerts: true))
     }
 
     @Test mutating func anotherAccountTakesOverOnlyWhatIsFree() throws {

@@ -8,7 +8,7 @@ import Testing
 /// One-time codes and the recovery of sessions, over real HTTP and bus.
 @Suite(.timeLimit(.minutes(2)))
 struct RecoveryTests {
-    private func login(
+    static func login(
         _ world: RegistrationWorld,
         code: String?
     ) async throws -> Reply {
@@ -23,18 +23,21 @@ struct RecoveryTests {
         )
     }
 
-    /// The code of now, as an authenticator app makes it from the URI.
-    private func code(_ world: RegistrationWorld, _ uri: String) throws -> String {
-        let text = try #require(uri.split(separator: "secret=").last?.prefix { $0 != "&" })
+    static func bytes(base32 text: Substring) -> [UInt8] {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
-        var bits: [UInt8] = []
-        for letter in text {
-            let value = try #require(alphabet.firstIndex(of: letter))
-            bits += (0..<5).reversed().map { UInt8(value >> $0 & 1) }
+        let bits = text.flatMap { letter in
+            let value = alphabet.firstIndex(of: letter) ?? 0
+            return (0..<5).reversed().map { UInt8(value >> $0 & 1) }
         }
-        let secret = stride(from: 0, to: bits.count - 7, by: 8).map { start in
+        return stride(from: 0, to: bits.count - 7, by: 8).map { start in
             bits[start..<start + 8].reduce(UInt8(0)) { $0 << 1 | $1 }
         }
+    }
+
+    /// The code of now, as an authenticator app makes it from the URI.
+    static func code(_ world: RegistrationWorld, _ uri: String) throws -> String {
+        let text = try #require(uri.split(separator: "secret=").last?.prefix { $0 != "&" })
+        let secret = bytes(base32: text)
         let step = OneTimeCode.step(at: world.time.wall.second)
         return OneTimeCode.code(ofStep: step) {
             HMACSHA1.code(for: $0, key: SecretBytes(secret))
@@ -47,24 +50,24 @@ struct RecoveryTests {
             let on = try await world.ask(UserTOTPChange(username: "alice", enabled: true))
             let uri = try #require(on.uri).text
             #expect(try await world.ask(UserList()).users.map(\.totp) == [true])
-            #expect(try await login(world, code: nil).code == "one_time_code_required")
+            #expect(try await Self.login(world, code: nil).code == "one_time_code_required")
             // Without the right password nothing is said about codes.
             #expect(
                 try await world.tryLogin("alice", password: "wrong").code == "invalid_credentials"
             )
-            let code = try self.code(world, uri)
-            #expect(try await login(world, code: code).status == 200)
-            #expect(try await login(world, code: code).code == "invalid_credentials")
+            let code = try Self.code(world, uri)
+            #expect(try await Self.login(world, code: code).status == 200)
+            #expect(try await Self.login(world, code: code).code == "invalid_credentials")
             world.time.advance(by: .seconds(30))
-            let next = try self.code(world, uri)
+            let next = try Self.code(world, uri)
             world.time.advance(by: .seconds(30))
-            #expect(try await login(world, code: next).status == 200)
+            #expect(try await Self.login(world, code: next).status == 200)
             world.time.advance(by: .seconds(300))
-            let late = try self.code(world, uri)
+            let late = try Self.code(world, uri)
             world.time.advance(by: .seconds(60))
-            #expect(try await login(world, code: late).status == 401)
+            #expect(try await Self.login(world, code: late).status == 401)
             _ = try await world.ask(UserTOTPChange(username: "alice", enabled: false))
-            #expect(try await login(world, code: nil).status == 200)
+            #expect(try await Self.login(world, code: nil).status == 200)
         }
     }
 
@@ -72,8 +75,8 @@ struct RecoveryTests {
         try await RegistrationWorld.run { world in
             try await world.addUser("alice")
             _ = try await world.ask(UserTOTPChange(username: "alice", enabled: true))
-            for _ in 0..<10 { _ = try await login(world, code: "abcdef") }
-            #expect(try await login(world, code: "abcdef").code == "too_many_attempts")
+            for _ in 0..<10 { _ = try await Self.login(world, code: "abcdef") }
+            #expect(try await Self.login(world, code: "abcdef").code == "too_many_attempts")
         }
     }
 
@@ -112,7 +115,8 @@ struct RecoveryTests {
                 #expect(refused.status == 404)
             }
             #expect(try await world.call("DELETE", "\(path)/\(id)", token: token).status == 200)
-            #expect(try await world.call("DELETE", "\(path)/\(id)", token: token).status == 404)
+            #expect(try await world.call("DELETE", "\(path)/\(id)", token: token).status == 401)
+            #expect(try await world.call("GET", path, token: token).code == "unauthorized")
             #expect(try await phone.refresh().status == 401)
             #expect(try await tablet.settings().status == 200)
             #expect(try await bob.settings().status == 200)
@@ -121,8 +125,48 @@ struct RecoveryTests {
                 Issue.record("an ended session still receives")
                 return
             }
-            world.time.advance(by: .seconds(1))
-            #expect(try await world.call("GET", path, token: token).code == "unauthorized")
+        }
+    }
+
+    @Test func anAuthorizationEndsNoSessionThatBeganAfterIt() async throws {
+        try await RegistrationWorld.run { world in
+            let path = "/auth/recovery/sessions"
+            try await world.addUser("alice")
+            var phone = try await world.login("alice", "p")
+            for isUsed in [true, false] {
+                let opened = try await world.call(
+                    "POST",
+                    "/auth/recovery",
+                    """
+                    {"username":"alice","password":"correct horse","installation_id":"p"}
+                    """
+                )
+                let token = opened.string("recovery_token")
+                #expect(try await world.call("GET", path, token: token).status == 200)
+                if isUsed {
+                    let id = phone.session.string("session_id")
+                    let ended = try await world.call("DELETE", "\(path)/\(id)", token: token)
+                    #expect(ended.status == 200)
+                }
+                phone = try await world.login("alice", "p")
+                let id = phone.session.string("session_id")
+                #expect(try await world.call("GET", path, token: token).status == 401)
+                let refused = try await world.call("DELETE", "\(path)/\(id)", token: token)
+                #expect(refused.status == 401)
+                #expect(try await phone.settings().status == 200)
+            }
+        }
+    }
+
+    @Test func beingAskedForACodeCountsNowhere() async throws {
+        try await RegistrationWorld.run { world in
+            try await world.addUser("alice")
+            let on = try await world.ask(UserTOTPChange(username: "alice", enabled: true))
+            for _ in 0..<12 {
+                #expect(try await Self.login(world, code: nil).code == "one_time_code_required")
+            }
+            let code = try Self.code(world, try #require(on.uri).text)
+            #expect(try await Self.login(world, code: code).status == 200)
         }
     }
 
@@ -138,6 +182,11 @@ struct RecoveryTests {
             let wrong = "{\"code\":\"guess\",\"installation_id\":\"p\"}"
             let refused = try await world.call("POST", "/auth/recovery", wrong)
             #expect(refused.code == "invalid_credentials")
+            let (path, token) = ("/auth/recovery/sessions", opened.string("recovery_token"))
+            world.time.advance(by: .seconds(299))
+            #expect(try await world.call("GET", path, token: token).status == 200)
+            world.time.advance(by: .seconds(1))
+            #expect(try await world.call("GET", path, token: token).code == "unauthorized")
         }
     }
 }

@@ -3,6 +3,7 @@ import HTTPServer
 import RegistrationCore
 import RegistrationService
 import ServiceKit
+import Storage
 import Testing
 
 @Suite
@@ -18,7 +19,7 @@ struct RegistrationSettingsTests {
     @Test func hasDefaultsForTheRest() throws {
         let settings = try read(Self.complete)
         #expect(settings.deployment.text == "http://127.0.0.1:8080")
-        #expect(settings.storePath == "/var/lib/pushbus/registration.db")
+        #expect(settings.store.description == "sqlite:/var/lib/pushbus/registration.db")
         #expect(settings.masterKeyPath == "/var/lib/pushbus/registration.db.key")
         #expect(settings.lifetimes.accessSeconds == 900)
         #expect(settings.lifetimes.sessionSeconds == 2_592_000)
@@ -53,6 +54,15 @@ struct RegistrationSettingsTests {
         }
         let named = Set(errors?.problems.map(\.variable) ?? [])
         #expect(named == Set(bad.keys.map { Self.prefix + $0 }))
+    }
+
+    @Test func usedTokensReachBackAMonth() throws {
+        let shortest = try read(Self.complete.merging(["ACCESS_TOKEN_LIFETIME": "720s"]) { $1 })
+        let seconds = (shortest.lifetimes.accessSeconds - 60) * Revocation.mostUsedTokens
+        #expect(seconds >= 30 * 86_400)
+        #expect(throws: ConfigurationErrors.self) {
+            try read(Self.complete.merging(["ACCESS_TOKEN_LIFETIME": "719s"]) { $1 })
+        }
     }
 
     @Test func aDoorToTheOutsideNeedsTLSOrADeclaredProxy() throws {

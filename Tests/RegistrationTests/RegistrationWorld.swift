@@ -2,6 +2,7 @@ import Bus
 import Contracts
 import FoundationEssentials
 import HTTPClient
+import HTTPServer
 import Loop
 import PushBusCrypto
 import RegistrationCore
@@ -23,13 +24,15 @@ final class RegistrationWorld: Sendable {
     let peers: StubPeers
     private let runtime: BusRuntime
     private let running: [(stop: StopSignal, task: Task<Void, any Error>)]
-    private let port: UInt16
+    let port: UInt16
 
     private init(
         directory: TemporaryDirectory,
         time: ManualTime,
         logs: LogCollector,
-        peers: StubPeers
+        peers: StubPeers,
+        limits: HTTPServerLimits?,
+        passwordQueue: Int
     ) async throws {
         self.directory = directory
         self.time = time
@@ -47,10 +50,13 @@ final class RegistrationWorld: Sendable {
                 "PUSHBUS_REGISTRATION_DEPLOYMENT_ID": Self.deployment,
             ]
         )
+        var settings = try RegistrationSettings(&reader)
+        if let limits { settings.http.limits = limits }
         let assembly = try await RegistrationAssembly.assemble(
-            RegistrationSettings(&reader),
+            settings,
             context,
-            passwordCost: .test
+            passwordCost: .test,
+            passwordQueue: passwordQueue
         )
         running = assembly.services.map { service in
             let stop = StopSignal()
@@ -79,21 +85,30 @@ final class RegistrationWorld: Sendable {
         }
     }
 
-    /// Runs a body in a new world; `again` runs another body after a restart of Registration.
+    /// Runs a body in a new world, with a Delivery that answers unless it is left out; `again` runs
+    /// another body after a restart of Registration, and `between` works on its files in between.
     static func run(
+        limits: HTTPServerLimits? = nil,
+        withDelivery: Bool = true,
+        passwordQueue: Int = PasswordThread.defaultCapacity,
         _ body: @escaping @Sendable (RegistrationWorld) async throws -> Void,
+        between: (@Sendable (TemporaryDirectory) async throws -> Void)? = nil,
         again: (@Sendable (RegistrationWorld) async throws -> Void)? = nil
     ) async throws {
         let directory = try TemporaryDirectory()
         let time = ManualTime()
         let logs = LogCollector()
         let peers = StubPeers(directory: directory)
-        for part in [body, again].compactMap(\.self) {
+        if withDelivery { try await peers.startDelivery() }
+        for (index, part) in [body, again].compactMap(\.self).enumerated() {
+            if index > 0 { try await between?(directory) }
             let world = try await RegistrationWorld(
                 directory: directory,
                 time: time,
                 logs: logs,
-                peers: peers
+                peers: peers,
+                limits: limits,
+                passwordQueue: passwordQueue
             )
             do {
                 try await part(world)
@@ -190,6 +205,21 @@ final class RegistrationWorld: Sendable {
             """
             {"username":"\(user)","password":"\(password)",\
             "installation_id":"\(installation)","device_name":"Phone of \(user)"}
+            """
+        )
+        try #require(reply.status == 200)
+        return Phone(world: self, installation: installation, session: reply)
+    }
+
+    /// Trades a pairing code that an operator made.
+    func pair(_ user: String, _ installation: String) async throws -> Phone {
+        let code = try await ask(PairingCreate(username: user)).code.text
+        let reply = try await call(
+            "POST",
+            "/auth/pair",
+            """
+            {"code":"\(code)","installation_id":"\(installation)",\
+            "device_name":"Phone of \(user)"}
             """
         )
         try #require(reply.status == 200)

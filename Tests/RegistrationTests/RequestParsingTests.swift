@@ -61,6 +61,7 @@ struct RequestParsingTests {
     @Test(arguments: [
         "https://push.example.org", "https://push.example.org:8443/base", "https://[::1]:8443",
         "http://127.0.0.1:8080", "https://localhost", "https://10.0.0.1/",
+        "http://127.0.0.1:49152", "https://a.b-c.example:65535",
     ])
     func acceptsADeploymentURL(url: String) {
         #expect(DeploymentURL.isAcceptable(url))

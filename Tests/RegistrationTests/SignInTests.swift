@@ -185,6 +185,12 @@ struct SignInTests {
             try await passwords.verify(Password("x"), against: nil)
         }
         passwords.stop()
+        try await RegistrationWorld.run(passwordQueue: 0) { world in
+            let reply = try await world.tryLogin("nobody", password: "correct horse")
+            #expect(reply.status == 503)
+            #expect(reply.code == "busy")
+            #expect(reply.headers["retry-after"] == "2")
+        }
     }
 
     @Test func survivesARestart() async throws {

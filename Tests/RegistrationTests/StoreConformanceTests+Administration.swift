@@ -29,7 +29,9 @@ extension StoreConformanceTests {
         try await implementation.run { store in
             let alice = try await Self.signIn(store, "alice", tokens: 1)
             let user = alice.session.userID
-            let changed = try #require(try await store.changePassword(of: .id(user), hash: "new"))
+            let changed = try #require(
+                try await store.changePassword(of: .id(user), hash: "new", now: Self.start)
+            )
             #expect(changed == (user, 1))
             let session = Self.session("p", tokens: 2, at: Self.start)
             let old = SessionProof.password(user, hash: "hash", step: nil)
@@ -45,10 +47,10 @@ extension StoreConformanceTests {
             let alice = try await Self.signIn(store, "alice", tokens: 1)
             try await Self.register(store, alice, token: "aa01")
             let user = alice.session.userID
-            let gone = try #require(try await store.deleteAccount(.id(user)))
+            let gone = try #require(try await store.deleteAccount(.id(user), now: Self.start))
             #expect(gone == (user, 1))
-            #expect(try await store.deleteAccount(.id(user)) == nil)
-            #expect(try await store.account(named: "alice") == nil)
+            #expect(try await store.deleteAccount(.id(user), now: Self.start) == nil)
+            #expect(try await store.account(.username("alice")) == nil)
             let left = try await store.accounts(after: nil, limit: 9, now: Self.start)
             #expect(left.accounts.isEmpty)
             let page = AudiencePage(

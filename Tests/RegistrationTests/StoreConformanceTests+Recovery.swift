@@ -11,7 +11,7 @@ extension StoreConformanceTests {
             let user = alice.session.userID
             let secret = Self.blob(5, 5)
             #expect(try await store.changeTOTP(of: .id(user), secret: secret) == user)
-            #expect(try await store.account(named: "alice")?.totpSecret == secret)
+            #expect(try await store.account(.username("alice"))?.totpSecret == secret)
             func opens(_ step: Int64?, _ number: UInt8) async throws -> Bool {
                 let session = Self.session("p", tokens: number, at: Self.start)
                 let proof = SessionProof.password(user, hash: "hash", step: step)
@@ -22,7 +22,7 @@ extension StoreConformanceTests {
             #expect(try await !opens(7, 4))
             #expect(try await !opens(6, 5))
             #expect(try await opens(8, 6))
-            #expect(try await store.account(named: "alice")?.totpLastStep == 8)
+            #expect(try await store.account(.username("alice"))?.totpLastStep == 8)
             _ = try await store.changeTOTP(of: .id(user), secret: nil)
             #expect(try await !opens(9, 7))
             #expect(try await opens(nil, 8))
@@ -54,6 +54,14 @@ extension StoreConformanceTests {
             #expect(try await !store.endSession(bob.session.id, of: recovery))
             #expect(try await store.endSession(alice.session.id, of: recovery))
             #expect(try await store.sessions(of: recovery).isEmpty)
+            // Used up; and one that was not used is for no session that begins after it.
+            #expect(try await store.recovery(hash, now: now) == nil)
+            let unused = Self.blob(6, 7)
+            _ = try await store.openRecovery(unused, on: phone, by: right, now: now)
+            let later = Self.session(phone.text, tokens: 3, at: now)
+            let caller = try #require(try await store.openSession(later, by: right))
+            #expect(try await store.recovery(unused, now: now) == nil)
+            #expect(try await !store.endSession(caller.session.id, of: recovery))
         }
     }
 }

@@ -2,6 +2,7 @@ import Contracts
 import PushBusCrypto
 import RegistrationCore
 import RegistrationService
+import Storage
 import TestKit
 import Testing
 
@@ -11,6 +12,7 @@ struct StoreConformanceTests {
     /// The implementations there are.
     enum Implementation: CaseIterable {
         case sqlite
+        case postgreSQL
 
         func run(_ body: (any RegistrationStore) async throws -> Void) async throws {
             switch self {
@@ -20,14 +22,28 @@ struct StoreConformanceTests {
                     path: directory.file("registration.db"),
                     hash: { SHA256.hash($0) }
                 )
-                do {
-                    try await body(store)
-                } catch {
-                    Issue.record(error)
-                }
-                await store.close()
+                await StoreConformanceTests.use(store, body, close: store.close)
+            case .postgreSQL:
+                let store = try await PostgreSQLRegistrationStore.open(
+                    PostgreSQLURL(PostgreSQLServer.shared.get().database()),
+                    hash: { SHA256.hash($0) }
+                )
+                await StoreConformanceTests.use(store, body, close: store.close)
             }
         }
+    }
+
+    fileprivate static func use(
+        _ store: any RegistrationStore,
+        _ body: (any RegistrationStore) async throws -> Void,
+        close: () async -> Void
+    ) async {
+        do {
+            try await body(store)
+        } catch {
+            Issue.record(error)
+        }
+        await close()
     }
 
     static let start = UnixSeconds(1_800_000_000)
@@ -41,11 +57,11 @@ struct StoreConformanceTests {
             let other = Account(id: UserID("u2"), username: "alice", role: .member)
             let second = try await store.addAccount(other, passwordHash: "h2", now: Self.start)
             #expect(second == (UserID("u1"), false))
-            let stored = try #require(try await store.account(named: "alice"))
+            let stored = try #require(try await store.account(.username("alice")))
             #expect(stored.account == account)
             #expect(stored.passwordHash == "h1")
             #expect(!"\(stored)".contains("h1"))
-            #expect(try await store.account(named: "Alice") == nil)
+            #expect(try await store.account(.username("Alice")) == nil)
         }
     }
 
@@ -175,8 +191,17 @@ struct StoreConformanceTests {
             // Only the access token has expired.
             #expect(try await store.purge(now: end) == 1)
             #expect(try await store.purge(now: end) == 0)
+            // What an expired session registered goes at once, and the test; its row stays a while.
             #expect(try await store.purge(now: caller.session.expiresAt) == 2)
             #expect(try await store.test(event, of: caller) == nil)
+            let recovery = Recovery(
+                userID: caller.session.userID,
+                installationID: caller.session.installationID
+            )
+            #expect(try await store.sessions(of: recovery).map(\.sessionID) == [caller.session.id])
+            let last = caller.session.expiresAt.adding(seconds: Session.retentionSeconds)
+            #expect(try await store.purge(now: last) == 1)
+            #expect(try await store.sessions(of: recovery).isEmpty)
             let page = AudiencePage(
                 category: .alert,
                 watermark: .max,

@@ -13,7 +13,13 @@ final class StubPeers: Sendable {
     /// Receipts that Delivery has.
     let receipts = Locked<[ReceiptQueryAnswer.Receipt]>([])
 
+    /// When Delivery's relay said last that it has no credentials; 0 when it has.
+    let notConfiguredAt = Locked<Int64>(0)
+    /// How often Delivery was asked about itself.
+    let statusQuestions = Observed(0)
+
     private let directory: TemporaryDirectory
+    private let deliveryRuns = Locked(false)
     private let running = Locked<[(stop: StopSignal, task: Task<Void, any Error>)]>([])
     private let runtime = Locked<BusRuntime?>(nil)
 
@@ -35,8 +41,29 @@ final class StubPeers: Sendable {
         try await start("eventingest", routes)
     }
 
+    /// Starts it unless it runs.
     func startDelivery() async throws {
+        let isNew = deliveryRuns.withLock { runs -> Bool in
+            defer { runs = true }
+            return !runs
+        }
+        guard isNew else { return }
         var routes = BusRoutes()
+        routes.answer(ServiceStatus.self) {
+            [statusQuestions, notConfiguredAt] (_, _) throws(Reject) in
+            statusQuestions.update { $0 += 1 }
+            return ServiceStatusAnswer(
+                service: "delivery",
+                version: "stub",
+                processID: 1,
+                ready: true,
+                conditions: [:],
+                metrics: [
+                    ServiceStatusAnswer.relayNotConfiguredMetric:
+                        Double(notConfiguredAt.withLock { $0 })
+                ]
+            )
+        }
         routes.answer(ReceiptQuery.self) { [receipts] (query, _) throws(Reject) in
             ReceiptQueryAnswer(
                 receipts: receipts.withLock { $0 }.filter {

@@ -43,6 +43,53 @@ struct TestNotificationTests {
         }
     }
 
+    @Test func aRepeatResumesAndItsDeadlineNeverRestarts() async throws {
+        try await RegistrationWorld.run { world in
+            try await world.peers.startEventIngest()
+            let phone = try await world.registeredPhone("alice")
+            #expect(try await phone.test(Self.event, revision: 2).status == 200)
+            let first = try #require(await world.peers.published.wait { !$0.isEmpty })
+            world.time.advance(by: .seconds(1000))
+            let later = try await phone.refreshed()
+            #expect(try await later.test(Self.event, revision: 2).string("outcome") == "pending")
+            // The settings may have moved on; the repeat is of the same request all the same.
+            _ = try await later.save(revision: 2, "enabled")
+            #expect(try await later.test(Self.event, revision: 2).status == 200)
+            world.time.advance(by: .seconds(799))
+            #expect(try await later.readTest(Self.event).string("outcome") == "pending")
+            world.time.advance(by: .seconds(1))
+            let end = try await later.refreshed()
+            #expect(try await end.readTest(Self.event).string("outcome") == "expired")
+            #expect(try await end.test(Self.event, revision: 2).string("outcome") == "expired")
+            #expect(world.peers.published.value == first)
+        }
+    }
+
+    @Test func aLateRepeatIsToldWhatBecameOfIt() async throws {
+        try await RegistrationWorld.run { world in
+            try await world.peers.startEventIngest()
+            let phone = try await world.registeredPhone("alice")
+            #expect(try await phone.test(Self.event, revision: 2).status == 200)
+            try world.peers.receipts.withLock { $0 = [try Self.receipt(phone, .accepted, nil)] }
+            world.time.advance(by: .seconds(1800))
+            let late = try await phone.refreshed()
+            let repeated = try await late.test(Self.event, revision: 2)
+            #expect(repeated.string("outcome") == "accepted")
+            #expect(repeated.string("reason") == "Accepted")
+        }
+    }
+
+    @Test func aRepeatSaysNothingFinalWhileDeliveryIsSilent() async throws {
+        try await RegistrationWorld.run(withDelivery: false) { world in
+            let phone = try await world.registeredPhone("alice")
+            #expect(try await phone.test(Self.event, revision: 2).status == 200)
+            world.time.advance(by: .seconds(1800))
+            let late = try await phone.refreshed()
+            let repeated = try await late.test(Self.event, revision: 2)
+            #expect(repeated.string("outcome") == "pending")
+        }
+    }
+
     @Test func belongsToItsLoginAlone() async throws {
         try await RegistrationWorld.run { world in
             try await world.peers.startDelivery()

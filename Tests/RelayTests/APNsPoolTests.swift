@@ -54,6 +54,17 @@ struct APNsPoolTests {
         await fixture.stop()
     }
 
+    @Test("What differs with every message is not put into the header table")
+    func headerTable() async throws {
+        let fixture = try await PoolFixture()
+        _ = try await fixture.send(2)
+        let first = await fixture.onAPNs { $0[0].headerTableBytes }
+        #expect(first > 0)
+        _ = try await fixture.send(500)
+        #expect(await fixture.onAPNs { $0[0].headerTableBytes } == first)
+        await fixture.stop()
+    }
+
     @Test("A limit of one stream is followed without loss")
     func narrow() async throws {
         var settings = HTTP2ServerSettings()

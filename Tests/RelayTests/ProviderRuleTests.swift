@@ -10,7 +10,8 @@ struct ExpectedRuling: Sendable, CustomTestStringConvertible {
     let publicReason: String
     let scope: VerdictScope
     let cleanup: CleanupKind?
-    let waits: Bool
+    /// Milliseconds.
+    let wait: Int64?
     let alarms: Bool
 
     var testDescription: String { "\(status) \(reason)" }
@@ -22,6 +23,7 @@ struct ExpectedRuling: Sendable, CustomTestStringConvertible {
         _ publicReason: String,
         _ scope: VerdictScope,
         cleanup: CleanupKind? = nil,
+        wait: Int64? = nil,
         alarms: Bool = false
     ) {
         self.status = status
@@ -30,7 +32,7 @@ struct ExpectedRuling: Sendable, CustomTestStringConvertible {
         self.publicReason = publicReason
         self.scope = scope
         self.cleanup = cleanup
-        waits = outcome == .retryable
+        self.wait = wait
         self.alarms = alarms
     }
 }
@@ -48,12 +50,29 @@ struct ProviderRuleTests {
         )
     }
 
-    static func held(_ status: Int, _ reason: String, _ scope: VerdictScope) -> ExpectedRuling {
-        ExpectedRuling(status, reason, .retryable, "ProviderUnavailable", scope, alarms: true)
+    static func held(
+        _ status: Int,
+        _ reason: String,
+        _ scope: VerdictScope,
+        wait: Int64 = 30_000
+    ) -> ExpectedRuling {
+        ExpectedRuling(
+            status,
+            reason,
+            .retryable,
+            "ProviderUnavailable",
+            scope,
+            wait: wait,
+            alarms: true
+        )
     }
 
     static func failed(_ status: Int, _ reason: String) -> ExpectedRuling {
-        ExpectedRuling(status, reason, .retryable, "ProviderUnavailable", .provider)
+        ExpectedRuling(status, reason, .retryable, "ProviderUnavailable", .provider, wait: 15_000)
+    }
+
+    static func busy(_ reason: String) -> ExpectedRuling {
+        ExpectedRuling(429, reason, .retryable, "ProviderUnavailable", .device, wait: 5_000)
     }
 
     static let expected: [ExpectedRuling] = [
@@ -77,7 +96,14 @@ struct ProviderRuleTests {
             cleanup: .topic
         ),
         refused(400, "DuplicateHeaders"),
-        ExpectedRuling(400, "IdleTimeout", .retryable, "ProviderUnavailable", .connection),
+        ExpectedRuling(
+            400,
+            "IdleTimeout",
+            .retryable,
+            "ProviderUnavailable",
+            .connection,
+            wait: 1_000
+        ),
         refused(400, "InvalidPushType"), refused(400, "MissingDeviceToken"),
         held(400, "MissingTopic", .topic), refused(400, "PayloadEmpty"),
         held(400, "TopicDisallowed", .topic), held(403, "BadCertificate", .provider),
@@ -92,14 +118,14 @@ struct ProviderRuleTests {
         ExpectedRuling(410, "ExpiredToken", .permanent, "Unregistered", .device, cleanup: .dead),
         ExpectedRuling(410, "Unregistered", .permanent, "Unregistered", .device, cleanup: .dead),
         refused(413, "PayloadTooLarge"),
-        held(429, "TooManyProviderTokenUpdates", .connection),
-        ExpectedRuling(429, "TooManyRequests", .retryable, "ProviderUnavailable", .device),
+        held(429, "TooManyProviderTokenUpdates", .connection, wait: 1_000),
+        busy("TooManyRequests"),
         failed(500, "InternalServerError"), failed(503, "ServiceUnavailable"),
         failed(503, "Shutdown"),
         // Not documented: kept as they came, classified by status, never a dead device.
         refused(400, "SomethingNew"), refused(410, "SomethingNew"), refused(451, "SomethingNew"),
         failed(500, "SomethingNew"), failed(599, "SomethingNew"),
-        ExpectedRuling(429, "SomethingNew", .retryable, "ProviderUnavailable", .device),
+        busy("SomethingNew"),
         // Documented under another status once: the reason decides.
         ExpectedRuling(400, "ExpiredToken", .permanent, "Unregistered", .device, cleanup: .dead),
     ]
@@ -111,7 +137,8 @@ struct ProviderRuleTests {
             status: expected.status,
             body: Array(body.utf8),
             isTruncated: false,
-            retryAfter: nil
+            retryAfter: nil,
+            now: UnixSeconds(1_800_000_000)
         )
         let treatment = ProviderRule.treatment(of: answer)
         let verdict = treatment.verdict(for: answer)
@@ -122,7 +149,7 @@ struct ProviderRuleTests {
         #expect(verdict.cleanup == expected.cleanup)
         #expect(verdict.exposure == .answered)
         #expect(verdict.isDeviceInvalid == (expected.publicReason == "Unregistered"))
-        #expect((verdict.retryAfterMilliseconds ?? 0 > 0) == expected.waits)
+        #expect(verdict.retryAfterMilliseconds == expected.wait)
         #expect(verdict.apnsTimestamp == UnixMilliseconds(1_700_000_000_123))
         #expect(treatment.raisesAlarm == expected.alarms)
     }
@@ -140,7 +167,8 @@ struct ProviderRuleTests {
             status: status,
             body: Array(body.utf8),
             isTruncated: truncated,
-            retryAfter: nil
+            retryAfter: nil,
+            now: UnixSeconds(1_800_000_000)
         )
         return ProviderRule.treatment(of: answer).verdict(for: answer)
     }
@@ -157,7 +185,7 @@ struct ProviderRuleTests {
         "A body that cannot be read is retryable and never cleans anything up",
         arguments: [
             "", "<html>", "{", "{}", #"{"reason":1}"#, #"{"reason":""}"#,
-            #"{"reason":"Unregistered","timestamp":"soon"}"#, #"{"reason":"a b"}"#,
+            #"{"reason":"Unregistered","timestamp":"soon"}"#,
             #"{"reason":"Unregistered","reason":"Unregistered"}"#,
         ]
     )
@@ -166,11 +194,42 @@ struct ProviderRuleTests {
             let verdict = verdict(status, body)
             #expect(verdict.outcome == .retryable)
             #expect(verdict.publicReason == "NetworkUnavailable")
+            #expect(verdict.retryAfterMilliseconds == 1_000)
             #expect(verdict.cleanup == nil)
             #expect(!verdict.isDeviceInvalid)
         }
         #expect(verdict(503, body).publicReason == "ProviderUnavailable")
         #expect(verdict(302, body).publicReason == "ProviderConfigurationOrPayload")
+    }
+
+    @Test(
+        "A reason that nobody documented is kept, in printable characters and at most 64",
+        arguments: [
+            ("a b", "a b"), (#"50% \"off\""#, #"50% "off""#), (#"\r\nX: y"#, #"\u{d}\u{a}X: y"#),
+            ("gr\u{fc}n", #"gr\u{fc}n"#), (#"\\"#, #"\u{5c}"#),
+            (String(repeating: "y", count: 99), String(repeating: "y", count: 64)),
+            (String(repeating: "y", count: 63) + "\u{fc}z", String(repeating: "y", count: 63)),
+        ]
+    )
+    func unknownText(written: String, kept: String) {
+        for status in [400, 403, 410, 413] {
+            let verdict = verdict(status, #"{"reason":"\#(written)"}"#)
+            #expect(verdict.reason == kept)
+            #expect(verdict.outcome == .permanent)
+            #expect(verdict.publicReason == "ProviderConfigurationOrPayload")
+            #expect(verdict.cleanup == nil)
+            #expect(!verdict.isDeviceInvalid)
+        }
+        #expect(verdict(503, #"{"reason":"\#(written)"}"#).reason == kept)
+    }
+
+    @Test("What a peer may have sent back does not go into the log")
+    func loggable() {
+        for rule in ProviderRule.table { #expect(ProviderRule.mayBeLogged(rule.reason)) }
+        #expect(ProviderRule.mayBeLogged("SomethingNew"))
+        for word in ["", "a b", "abcdef01", String(repeating: "0a", count: 32)] {
+            #expect(!ProviderRule.mayBeLogged(word))
+        }
     }
 
     @Test("An answer beyond 4096 bytes is not believed")
@@ -190,14 +249,15 @@ struct ProviderRuleTests {
         }
     }
 
-    @Test("Retry-After of APNs is honoured in seconds, up to 15 minutes")
+    @Test("Retry-After of APNs is honoured in seconds and as a date, up to 15 minutes")
     func retryAfter() {
         func wait(_ text: String?) -> Int64? {
             let answer = ProviderAnswer(
                 status: 503,
                 body: [],
                 isTruncated: false,
-                retryAfter: text
+                retryAfter: text,
+                now: UnixSeconds(1_792_567_560)
             )
             return ProviderRule.treatment(of: answer).verdict(for: answer).retryAfterMilliseconds
         }
@@ -206,6 +266,9 @@ struct ProviderRuleTests {
         #expect(wait("1") == 15_000)
         #expect(wait(nil) == 15_000)
         #expect(wait("-5") == 15_000)
-        #expect(wait("Wed, 21 Oct 2026 07:28:00 GMT") == 15_000)
+        #expect(wait("Wed, 21 Oct 2026 07:28:00 GMT") == 120_000)
+        #expect(wait("Wed, 21 Oct 2026 07:00:00 GMT") == 15_000)
+        #expect(wait("Wed, 21 Oct 2026 23:28:00 GMT") == 900_000)
+        #expect(wait("soon") == 15_000)
     }
 }

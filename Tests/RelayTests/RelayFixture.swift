@@ -13,12 +13,15 @@ import TestKit
 final class RelayFixture: Sendable {
     let files: RelayFiles
     let apns: ScriptedAPNs
+    /// Apple's other host.
+    let production: ScriptedAPNs
     let time: ManualTime
     let context: ProcessContext
     let log = LogCollector()
     let client: HTTPClient
     let bus: BusRuntime
     private let server: HTTP2Server
+    private let productionServer: HTTP2Server
     private let loop: HTTP2Loop
     private let stopping = StopSignal()
     private let running: Task<Void, any Error>
@@ -40,10 +43,18 @@ final class RelayFixture: Sendable {
             handler: apns
         )
         let port = try await server.start()
+        production = ScriptedAPNs()
+        productionServer = HTTP2Server(
+            HTTP2Server.Configuration(),
+            tls: try files.serverContext(),
+            loop: loop,
+            handler: production
+        )
+        let productionPort = try await productionServer.start()
         var all = [
             "HTTP": "127.0.0.1:0", "BIND": "ipc://\(files.directory.file("relay.sock"))",
             "APNS_SANDBOX_ORIGIN": "localhost:\(port)",
-            "APNS_PRODUCTION_ORIGIN": "localhost:\(port)",
+            "APNS_PRODUCTION_ORIGIN": "localhost:\(productionPort)",
             "APNS_CA_FILE": files.authority, "APNS_TOPIC": "app.example",
         ]
         if hasCredentials {
@@ -71,12 +82,16 @@ final class RelayFixture: Sendable {
         if hasCredentials { _ = await context.readiness.waitUntilStarted() }
     }
 
+    /// Begins to stop; `stop()` waits for the end.
+    func beginStop() { stopping.trigger() }
+
     func stop() async throws {
         stopping.trigger()
         try await running.value
         client.stop()
         bus.stop()
         await server.stop()
+        await productionServer.stop()
         loop.stop()
     }
 

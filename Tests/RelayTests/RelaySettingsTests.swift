@@ -1,4 +1,5 @@
 import Contracts
+import HTTPServer
 import RelayService
 import ServiceKit
 import TestKit
@@ -21,7 +22,14 @@ struct RelaySettingsTests {
     @Test("Reference numbers are the defaults")
     func defaults() throws {
         let settings = try settings(["HTTP": "127.0.0.1:0"])
-        #expect(settings.limits == SendLimits.Settings())
+        #expect(settings.limits.concurrent == 32)
+        #expect(settings.limits.perSource == 120)
+        #expect(settings.limits.perTarget == 60)
+        #expect(settings.limits.perInstance == 600)
+        #expect(settings.limits.entries == 4_096)
+        #expect(settings.http?.limits.concurrentRequests == 256)
+        #expect(settings.http?.limits.connections == 512)
+        #expect(settings.http?.limits.stopGrace == .seconds(12))
         #expect(settings.profile == .reference)
         #expect(settings.apns.environments == [.sandbox, .production])
         #expect(
@@ -32,6 +40,18 @@ struct RelaySettingsTests {
                 == APNsOrigin(host: "api.sandbox.push.apple.com", port: 443)
         )
         #expect(settings.bind == nil)
+    }
+
+    @Test("The server has room for all sends that are allowed and waits for all answers")
+    func room() throws {
+        let settings = try settings([
+            "HTTP": "127.0.0.1:0", "LIMIT_CONCURRENT": "1024", "APNS_DEADLINE": "15s",
+        ])
+        let limits = try #require(settings.http?.limits)
+        #expect(limits.concurrentRequests > 1_024)
+        #expect(limits.connections > limits.concurrentRequests)
+        #expect(limits.stopGrace > settings.apns.deadline)
+        #expect(limits.requestTimeout > settings.apns.deadline)
     }
 
     @Test("All bad values are reported together")

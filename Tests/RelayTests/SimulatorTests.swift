@@ -153,6 +153,33 @@ struct SimulatorTests {
         await apns.stop()
     }
 
+    @Test("Throttled after each bad token, the others still arrive, each once")
+    func throttled() async throws {
+        let apns = try await SimulatedAPNs()
+        try await apns.control(
+            "PATCH",
+            "/settings",
+            #"{"throttle_after_rejection":true,"reject_unknown_tokens":true}"#
+        )
+        for number in 0..<20 where number % 5 != 0 {
+            try await apns.control("PUT", "/tokens/\(SimulatedAPNs.token(number))")
+        }
+        let pushes = try (0..<400).map { try apns.push($0 % 20) }
+        let verdicts = Observed([RelayVerdict]())
+        await apns.pool.enqueue(pushes) { known in
+            verdicts.update { $0 += known.map(\.verdict) }
+        }
+        await verdicts.wait { $0.count == 400 }
+        #expect(verdicts.value.count { $0.outcome == .accepted } == 320)
+        #expect(verdicts.value.count { $0.cleanup == .suspect } == 80)
+        let statistics = String(
+            decoding: try await apns.control("GET", "/statistics"),
+            as: UTF8.self
+        )
+        #expect(statistics.contains(#""requests":400"#), "\(statistics)")
+        await apns.stop()
+    }
+
     @Test("Scripted GOAWAYs, refusals and server errors end in accepted, each message once")
     func scripted() async throws {
         let apns = try await SimulatedAPNs()

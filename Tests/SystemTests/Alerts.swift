@@ -10,6 +10,13 @@ enum Alerts {
         make(number, .alertResolved)
     }
 
+    /// A trigger that is worth telling only until then (RFC 3339).
+    static func triggered(_ number: Int, until end: String) -> CloudEvent<AlertEventData> {
+        var event = make(number, .alertTriggered)
+        event.expirytime = end
+        return event
+    }
+
     private static func make(_ number: Int, _ type: EventType) -> CloudEvent<AlertEventData> {
         CloudEvent(
             id: "\(type == .alertTriggered ? "t" : "r")-\(number)",

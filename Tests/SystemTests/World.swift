@@ -16,6 +16,7 @@ final class World: Sendable {
     let http: HTTPClient
     let bus: BusRuntime
     let simulator: String
+    private let links: CurveLinks?
     private let clients: [PushBusService: BusClient]
 
     private init(
@@ -23,22 +24,24 @@ final class World: Sendable {
         running: RunningTopology,
         http: HTTPClient,
         bus: BusRuntime,
-        simulator: String
+        simulator: String,
+        links: CurveLinks?
     ) throws {
         self.directory = directory
         self.running = running
         self.http = http
         self.bus = bus
         self.simulator = simulator
+        self.links = links
         clients = try Dictionary(
             uniqueKeysWithValues: PushBusService.allCases.map { service in
-                let endpoints = try running.topology.endpoints(of: service).map {
-                    try BusEndpoint(parsing: $0)
-                }
+                let found = links?.endpoints(of: service) ?? running.topology.endpoints(of: service)
+                let endpoints = try found.map { try BusEndpoint(parsing: $0) }
                 let client = try BusClient(
                     runtime: bus,
                     name: "test-\(service.rawValue)",
                     endpoints: .fixed(endpoints),
+                    security: links?.security ?? .trustedDirectory,
                     window: 64,
                     metrics: Metrics(),
                     log: .silent
@@ -53,6 +56,7 @@ final class World: Sendable {
         _ change: (inout Topology) throws -> Void = { _ in },
         limit: Duration = .seconds(180),
         isRelayElsewhere: Bool = false,
+        isOverTCP: Bool = false,
         body: @escaping @Sendable (World) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
@@ -79,12 +83,15 @@ final class World: Sendable {
             try configureRelay(&topology, directory: directory, ports: ports)
             try change(&topology)
             if isRelayElsewhere { try await stageRelay(&topology, directory, stage) }
+            let links = isOverTCP ? try CurveLinks(in: directory.path, topology) : nil
+            links?.configure(&topology)
             let world = try World(
                 directory: directory,
                 running: RunningTopology(topology, log: .silent),
                 http: HTTPClient(),
                 bus: BusRuntime(log: .silent),
-                simulator: "http://127.0.0.1:\(ports["http"] ?? 0)"
+                simulator: "http://127.0.0.1:\(ports["http"] ?? 0)",
+                links: links
             )
             do {
                 try await world.running.start(within: .seconds(60))
@@ -159,6 +166,7 @@ final class World: Sendable {
     private func close() async {
         for client in clients.values { client.stop() }
         await running.stop()
+        await links?.stop()
         bus.stop()
         http.stop()
     }
@@ -175,6 +183,34 @@ final class World: Sendable {
     }
 
     // MARK: What a test asks for
+
+    /// The fault proxies before a service's processes.
+    func proxies(of service: PushBusService) -> [FaultProxy] {
+        links?.proxies(of: service) ?? running.proxies(of: service)
+    }
+
+    /// Runs `pushbus` for this world and returns what it printed.
+    func command(_ words: [String]) async throws -> String {
+        let name = "pushbus-\(UUID().uuidString)"
+        let file = directory.file(name + ".out")
+        let supervisor = running.supervisor
+        try supervisor.add([
+            ProcessPlan(
+                name: name,
+                executable: "\(Executables.folder)/pushbus",
+                arguments: words,
+                environment: ["PUSHBUS_DIRECTORY": directory.path],
+                output: .file(file)
+            )
+        ])
+        try supervisor.start(name)
+        let status = await supervisor.waitForExit(name)
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        guard status == .exited(0) else {
+            throw SystemTestFailure("pushbus \(words) ended with \(status as Any): \(text)")
+        }
+        return text
+    }
 
     /// Asks a service over the bus; a process that is away is waited for.
     func ask<Request: BusRequest>(

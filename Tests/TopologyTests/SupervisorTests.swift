@@ -21,16 +21,18 @@ struct SupervisorTests {
     private func shell(
         _ name: String,
         _ script: String = "wait",
+        ignoresStop: Bool = false,
         restart: RestartPolicy = .never
     ) -> ProcessPlan {
         let ready = directory.file("\(name).ready")
+        let atStop = ignoresStop ? "" : "echo \(name) stops >> \(directory.file("order")); exit 0"
         return ProcessPlan(
             name: name,
             executable: "/bin/sh",
             arguments: [
                 "-c",
                 """
-                trap 'echo \(name) stops >> \(directory.file("order")); exit 0' TERM
+                trap '\(atStop)' TERM
                 [ -p \(directory.file("\(name).child")) ] && out=\(directory.file("\(name).child"))
                 sleep 1000 > "${out:-/dev/null}" &
                 echo '{"http":4711}' > \(ready).new; mv \(ready).new \(ready)
@@ -80,7 +82,7 @@ struct SupervisorTests {
 
     @Test("A process that ignores SIGTERM is killed when its grace is over")
     func stubborn() async throws {
-        try supervisor.add([shell("a", "trap '' TERM; wait; wait")])
+        try supervisor.add([shell("a", "wait; wait", ignoresStop: true)])
         try supervisor.startAll()
         #expect(await supervisor.waitUntilReady("a"))
         #expect(await supervisor.stop("a", grace: .milliseconds(200)) == .killed(SIGKILL))

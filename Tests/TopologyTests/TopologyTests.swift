@@ -62,6 +62,33 @@ struct TopologyTests {
         )
     }
 
+    @Test("One database holds all stores, and then several Deliveries may run")
+    func database() throws {
+        var topology = try topology()
+        topology.database = "postgresql://me@%2Frun/push"
+        topology[.delivery].instances = 2
+        topology[.eventIngest].environment = ["PUSHBUS_EVENTINGEST_STORE_FILE": "/secret"]
+        let plans = try topology.processes()
+        func store(_ name: String, _ variable: String) throws -> String? {
+            try #require(plans.first { $0.name == name }).environment[variable]
+        }
+        for name in ["delivery", "delivery-2"] {
+            #expect(try store(name, "PUSHBUS_DELIVERY_STORE") == topology.database)
+        }
+        #expect(try store("registration", "PUSHBUS_REGISTRATION_STORE") == topology.database)
+        #expect(
+            try store("registration", "PUSHBUS_REGISTRATION_MASTER_KEY_FILE")
+                == "/tmp/pb/registration.key"
+        )
+        #expect(try store("eventingest", "PUSHBUS_EVENTINGEST_STORE") == nil)
+        #expect(
+            try store("fanout", "PUSHBUS_FANOUT_DELIVERY")
+                == "ipc:///tmp/pb/delivery.sock,ipc:///tmp/pb/delivery-2.sock"
+        )
+        topology[.eventIngest].instances = 2
+        #expect(throws: TopologyError.self) { try topology.processes() }
+    }
+
     @Test("Given settings win, and what cannot run is refused with a reason")
     func limits() throws {
         var topology = try topology()

@@ -14,6 +14,10 @@ enum PhoneProgram {
     static let commands = CommandSet(
         program: "phone",
         summary: "A headless phone: signs in, registers, receives, opens, shows, taps.",
-        commands: [RunCommand.command, TestCommand.command, LogoutCommand.command]
+        commands: [
+            RunCommand.command, LoginCommand.command, LogoutCommand.command,
+            RecoverCommand.command, StatusCommand.command, SettingsCommand.command,
+            DevicesCommand.command, TestCommand.command, TapCommand.command,
+        ]
     )
 }

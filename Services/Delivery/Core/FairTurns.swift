@@ -17,6 +17,16 @@ package struct FairTurns: Sendable {
         return min(remaining, (remaining + eventsLeft - 1) / eventsLeft)
     }
 
+    /// The shares of the next events in a round in which each takes all of its own.
+    package func shares(events: Int) -> [Int] {
+        var turns = FairTurns(limit: remaining, events: events)
+        return (0..<events).map { _ in
+            let share = turns.share()
+            turns.took(share)
+            return share
+        }
+    }
+
     /// Records what the event took.
     package mutating func took(_ rows: Int) {
         remaining = max(0, remaining - rows)

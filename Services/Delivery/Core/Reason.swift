@@ -34,6 +34,8 @@ package enum Reason {
     package static func ineligible(_ word: String) -> String { "Ineligible/\(word)" }
     /// The process died several times while it sent this row alone.
     package static let quarantined = "Quarantined"
+    /// An operator ended it while it waited.
+    package static let cancelled = "Cancelled"
     /// Registration did not say whether the installation may still receive it.
     package static let eligibilityUnknown = "EligibilityUnknown"
     /// No relay is connected, or none answered before the request was handed over.

@@ -106,9 +106,11 @@ package struct RelayReply: Sendable {
         header("PushBus-Reason").flatMap { Self.isWord($0) ? $0 : nil }
     }
 
-    /// Whole seconds only (RFC 9110 §10.2.3); a date would need a clock that both sides agree on.
+    /// A date is compared with the relay's own `Date`: the clocks of the two sides may differ.
     private var retryAfter: Int64? {
-        number("Retry-After").map { min($0, 86_400) * 1000 }
+        header("Retry-After").flatMap {
+            RetryAfter.milliseconds($0, now: header("Date").flatMap(RetryAfter.date))
+        }
     }
 
     /// Reasons are kept in receipts as they come, so they have to be words.

@@ -27,15 +27,13 @@ package struct RetryDelay: Hashable, Sendable {
         Int64(Double(ceiling(failures: failures)) * unit)
     }
 
-    /// The delay, at least what the peer stated; the jitter comes on top of a stated delay, so that
+    /// The delay, at least what the peer stated, as long as that is no longer than our own longest: a
+    /// peer's mistake must not park a row to its end. The jitter comes on top of a stated delay, so that
     /// rows that were told the same do not return together.
     package func milliseconds(failures: Int64, stated: Int64?, unit: Double) -> Int64 {
         let jittered = milliseconds(failures: failures, unit: unit)
         guard let stated, stated > 0 else { return jittered }
-        let bounded = min(stated, Self.longestStatedMilliseconds)
+        let bounded = min(stated, capMilliseconds)
         return jittered > bounded ? jittered : bounded + Int64(Double(baseMilliseconds) * unit)
     }
-
-    /// A row lives half an hour: no stated delay needs to be longer.
-    package static let longestStatedMilliseconds: Int64 = 1_800_000
 }

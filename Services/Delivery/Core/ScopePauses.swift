@@ -64,7 +64,9 @@ package struct ScopePauses: Sendable {
         }
         strikes[scope] = nil
         ramps[scope] = nil
-        let stated = min(statedMilliseconds ?? 0, RetryDelay.longestStatedMilliseconds)
+        // A relay knows no better than we how long it takes; a provider may ask for its quarter hour.
+        let longest = scope == .relay ? RetryDelay.ordinary : .provider
+        let stated = min(statedMilliseconds ?? 0, longest.capMilliseconds)
         var pause =
             pauses[scope] ?? Pause(until: .min, failures: 0, probeStarted: nil, reason: reason)
         if now >= pause.until {

@@ -3,6 +3,7 @@ import Contracts
 import Loop
 import PushBusCrypto
 import ServiceKit
+import Storage
 
 /// Puts the parts of a Delivery process together.
 package enum DeliveryAssembly {
@@ -21,11 +22,7 @@ package enum DeliveryAssembly {
             context
         )
         let (relay, stopRelay) = try relay(settings, runtime, context)
-        let store = try await SQLiteDeliveryStore.open(
-            path: settings.storePath,
-            time: context.time,
-            limits: settings.outbox
-        )
+        let store = try await open(settings, context)
         let freed = try await store.recover()
         if freed > 0 { context.log.info("leases of a former run freed", ["rows": .int(freed)]) }
         let worker = OutboxWorker(
@@ -42,6 +39,7 @@ package enum DeliveryAssembly {
             endpoint: settings.bind,
             security: settings.bus.security,
             routes: worker.routes(context),
+            announcedIn: settings.announcement,
             metrics: context.metrics,
             log: context.log
         )
@@ -57,6 +55,28 @@ package enum DeliveryAssembly {
         ])
     }
 
+    /// The outbox where the settings say.
+    private static func open(
+        _ settings: DeliverySettings,
+        _ context: ProcessContext
+    ) async throws -> any DeliveryStore {
+        switch settings.store {
+        case .sqlite(let path):
+            return try await SQLiteDeliveryStore.open(
+                path: path,
+                time: context.time,
+                limits: settings.outbox
+            )
+        case .postgresql(let url):
+            return try await PostgreSQLDeliveryStore.open(
+                url,
+                limits: settings.outbox,
+                time: context.time,
+                random: context.random
+            )
+        }
+    }
+
     /// The relay on the way that the settings name, and what ends it.
     private static func relay(
         _ settings: DeliverySettings,
@@ -67,11 +87,12 @@ package enum DeliveryAssembly {
         case .bus(let endpoints):
             let client = try client("relay", endpoints, settings, runtime, context)
             return (BusRelay(client: client, log: context.log), { client.stop() })
-        case .http(let address, let caFile, let concurrent):
+        case .http(let address, let caFile, let concurrent, let timeout):
             let relay = try HTTPRelay(
                 address,
                 caFile: caFile,
                 concurrent: concurrent,
+                timeout: timeout,
                 time: context.time,
                 log: context.log
             )

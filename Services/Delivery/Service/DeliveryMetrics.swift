@@ -20,8 +20,10 @@ package struct DeliveryMetrics: Sendable {
     package let storeFailures: Counter
     package let expiredBySweep: Counter
     package let purged: Counter
+    package let cancelled: Counter
     package let inHand: Gauge
     package let paused: Gauge
+    package let relayNotConfigured: Gauge
     private let waiting: Counter
     private let ended: [ReceiptState: Counter]
     private let ignored: [IgnoredOutcome: Counter]
@@ -67,9 +69,15 @@ package struct DeliveryMetrics: Sendable {
         storeFailures = plain("store_failures", "Commits that failed and were tried again.")
         expiredBySweep = plain("expired", "Rows whose time ended while nobody held them.")
         purged = plain("purged", "Receipts removed after their retention.")
+        cancelled = plain("cancelled", "Waiting rows that an operator ended.")
         paused = metrics.gauge(
             "pushbus_delivery_paused",
             help: "Relays, providers and topics that are paused."
+        )
+        relayNotConfigured = metrics.gauge(
+            ServiceStatusAnswer.relayNotConfiguredMetric,
+            help:
+                "Unix second at which a relay said last that it has no credentials, 0 when it has."
         )
         inHand = metrics.gauge(
             "pushbus_delivery_in_hand",

@@ -144,6 +144,11 @@ package enum Admission: Hashable, Sendable {
             case .suppress(let suppression):
                 record.verdict = .suppressed
                 record.reason = suppression.reason
+                if facts.cycle.isKnown, let id = candidate.repeatID(record.lifetime.occurredAt) {
+                    // A repeat that notifies nobody; the cycle is kept by those before it.
+                    record.notification.eventID = id
+                    record.notification.opensCycle = false
+                }
             case .admitRepeat:
                 if let id = candidate.repeatID(record.lifetime.occurredAt) {
                     record.notification.eventID = id

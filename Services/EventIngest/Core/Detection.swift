@@ -50,10 +50,11 @@ package struct Detection: Hashable, Codable, Sendable {
         }
     }
 
-    /// What detections share that stay silent after one another: kind, server, address, and the
-    /// account of a login.
+    /// What detections share that stay silent after one another: kind, server, address (however
+    /// it is spelled), and the account of a login.
     package func dedupeKey() throws(ContractViolation) -> [UInt8] {
-        var parts = [kind.rawValue, serverID, sourceAddress]
+        let address = IPNetwork(sourceAddress)?.addressText ?? sourceAddress
+        var parts = [kind.rawValue, serverID, address]
         if kind == .newAddressLogin { parts.append(user.lowercased()) }
         return try CloudEventAttributes.canonicalBytes(of: .array(parts.map(JSONValue.string)))
     }

@@ -65,20 +65,30 @@ package struct TaskRun: Hashable, Codable, Sendable {
         }
     }
 
-    /// How it ended; nil while its start or the final result of a target is missing, unless it was
-    /// interrupted or cancelled.
-    ///
-    /// It is a success only when it has targets and every one succeeded.
-    package func outcome(of fact: TaskFact) -> (content: NotificationContent, owner: UserID)? {
-        guard let start else { return nil }
-        let last = start.targets.map { target -> Result? in
+    /// How many targets it has, once that is known, and how many of them have their final result.
+    package var progress: (targets: Int?, finished: Int) {
+        (start?.targets.count, finalResults.count { $0 != nil })
+    }
+
+    /// The final result of each target, in the order of the targets; nil while it is open.
+    private var finalResults: [Result?] {
+        guard let start else { return [] }
+        return start.targets.map { target in
             guard let attempt = attempts[target] else { return nil }
             let isFinal =
                 attempt.isFinal || attempt.result == .success
                 || attempt.number >= start.maximumAttempts
             return isFinal ? attempt.result : nil
         }
-        let results = last.compactMap(\.self)
+    }
+
+    /// How it ended; nil while its start or the final result of a target is missing, unless it was
+    /// interrupted or cancelled.
+    ///
+    /// It is a success only when it has targets and every one succeeded.
+    package func outcome(of fact: TaskFact) -> (content: NotificationContent, owner: UserID)? {
+        guard let start else { return nil }
+        let results = finalResults.compactMap(\.self)
         guard isBroken || results.count == start.targets.count else { return nil }
         func count(_ result: Result) -> Int64 { Int64(results.count { $0 == result }) }
         let run = TaskRunContent(

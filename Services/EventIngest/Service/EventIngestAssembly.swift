@@ -2,6 +2,7 @@ import Bus
 import Contracts
 import Loop
 import ServiceKit
+import Storage
 
 /// Puts the parts of an EventIngest process together.
 package enum EventIngestAssembly {
@@ -13,22 +14,19 @@ package enum EventIngestAssembly {
         context.readiness.set("bus", .waiting("the endpoint is not bound yet"))
         let runtime = try BusRuntime(log: context.log)
         let (registration, fanout) = try clients(settings, runtime, context)
-        let zones = ZoneDatabase()
-        let rulings = PolicyRulings(unknownRules: settings.unknownRules) { zone, instant in
-            zones.offset(of: zone, at: instant)
-        }
-        let store = try await SQLiteEventStore(
-            path: settings.storePath,
-            time: context.time,
-            limits: settings.store,
-            rulings: rulings
-        )
+        let rulings = makeRulings(settings)
+        let store = try await open(settings, rulings, context)
         let metrics = EventMetrics(context.metrics)
         let wakes = PipelineWakes()
         let keys = IntegratorKeys()
         keys.replace(try await store.integrators())
+        let condition = StoreCondition(context.readiness, limits: settings.limits)
+        let prompt = PromptWatermark(RegistrationClient(registration))
         let publishing = EventPublishing(
             store: store,
+            prompt: prompt,
+            handedOut: settings.pipeline.handedOut,
+            condition: condition,
             metrics: metrics,
             log: context.log,
             wakes: wakes
@@ -42,11 +40,18 @@ package enum EventIngestAssembly {
             keys: keys,
             context: context
         )
-        let pipeline = pipeline(store, registration, fanout, settings, metrics, wakes, context)
-        let recovered = try await store.recover()
-        if recovered > 0 {
-            context.log.info("handed out events taken back", ["count": .int(recovered)])
-        }
+        let pipeline = EventPipeline(
+            store: store,
+            registration: RegistrationClient(registration),
+            prompt: prompt,
+            fanout: FanoutClient(fanout),
+            limits: settings.pipeline,
+            condition: condition,
+            context: context,
+            metrics: metrics,
+            wakes: wakes
+        )
+        try await pipeline.takeBack()
         var services: [any Service] = [
             Holding("store") { await store.close() },
             Holding("bus connections") {
@@ -62,37 +67,35 @@ package enum EventIngestAssembly {
             ),
         ]
         if let http = settings.http {
-            let endpoint = EventEndpoint(
-                publishing: publishing,
-                keys: keys,
-                metrics: context.metrics,
-                log: context.log
-            )
+            let endpoint = EventEndpoint(publishing: publishing, keys: keys, context: context)
             services.append(EventListener(http, endpoint, context))
         }
         return ProcessMain.Assembly(services)
     }
 
-    private static func pipeline(
-        _ store: SQLiteEventStore,
-        _ registration: BusClient,
-        _ fanout: BusClient,
+    private static func open(
         _ settings: EventIngestSettings,
-        _ metrics: EventMetrics,
-        _ wakes: PipelineWakes,
+        _ rulings: PolicyRulings,
         _ context: ProcessContext
-    ) -> EventPipeline {
-        EventPipeline(
-            store: store,
-            registration: RegistrationClient(registration),
-            fanout: FanoutClient(fanout),
-            limits: settings.pipeline,
-            time: context.time,
-            random: context.random,
-            metrics: metrics,
-            log: context.log,
-            wakes: wakes
-        )
+    ) async throws -> any EventStore {
+        switch settings.store {
+        case .sqlite(let path):
+            try await SQLiteEventStore(
+                path: path,
+                time: context.time,
+                limits: settings.limits,
+                rulings: rulings
+            )
+        case .postgresql(let url):
+            try await PostgreSQLEventStore(url, limits: settings.limits, rulings: rulings)
+        }
+    }
+
+    private static func makeRulings(_ settings: EventIngestSettings) -> PolicyRulings {
+        let zones = ZoneDatabase(directory: settings.zoneinfo)
+        return PolicyRulings(unknownRules: settings.unknownRules) { zone, instant in
+            zones.offset(of: zone, at: instant)
+        }
     }
 
     private static func clients(

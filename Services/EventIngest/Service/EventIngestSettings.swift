@@ -2,6 +2,7 @@ import Bus
 import EventIngestCore
 import HTTPServer
 import ServiceKit
+import Storage
 
 /// The settings of one EventIngest process.
 package struct EventIngestSettings: Sendable {
@@ -9,10 +10,12 @@ package struct EventIngestSettings: Sendable {
     package var security: BusSecurity
     package var registration: BusEndpointSource
     package var fanout: BusEndpointSource
-    package var storePath: String
-    package var store: EventStoreLimits
+    package var store: StoreLocation
+    package var limits: EventStoreLimits
     package var pipeline: PipelineLimits
     package var unknownRules: UnknownRules
+    /// The folder of the time zone data.
+    package var zoneinfo: String
     /// Where integrators publish over HTTP; nil leaves the door closed.
     package var http: HTTPServerConfiguration?
 
@@ -21,20 +24,22 @@ package struct EventIngestSettings: Sendable {
         security: BusSecurity = .trustedDirectory,
         registration: BusEndpointSource,
         fanout: BusEndpointSource,
-        storePath: String,
-        store: EventStoreLimits = EventStoreLimits(),
+        store: StoreLocation,
+        limits: EventStoreLimits = EventStoreLimits(),
         pipeline: PipelineLimits = PipelineLimits(),
         unknownRules: UnknownRules = .admit,
+        zoneinfo: String = ZoneDatabase.systemFolder,
         http: HTTPServerConfiguration? = nil
     ) {
         self.bind = bind
         self.security = security
         self.registration = registration
         self.fanout = fanout
-        self.storePath = storePath
         self.store = store
+        self.limits = limits
         self.pipeline = pipeline
         self.unknownRules = unknownRules
+        self.zoneinfo = zoneinfo
         self.http = http
     }
 
@@ -44,7 +49,7 @@ package struct EventIngestSettings: Sendable {
         let bind = bus.bind(&reader)
         let registration = bus.peers("REGISTRATION", &reader, help: "where Registration is")
         let fanout = bus.peers("FANOUT", &reader, help: "where the Fanouts are")
-        let path = reader.store(help: "where events are kept")
+        let store = reader.storeLocation(help: "where events are kept")
         let open = reader.int(
             "OPEN_EVENTS",
             default: 10_000,
@@ -73,18 +78,26 @@ package struct EventIngestSettings: Sendable {
             }
             return value
         }
-        let http = Self.http(&reader)
+        let zoneinfo = reader.optionalPath(
+            "ZONEINFO",
+            help: "folder of the time zone data (/usr/share/zoneinfo)"
+        )
+        let http = HTTPServerConfiguration.read(
+            &reader,
+            help: "address and port for integrators (POST /v1/events), port 0 for any"
+        )
         try reader.finish()
         self.init(
             bind: bind,
             security: bus.security,
             registration: registration,
             fanout: fanout,
-            // `finish()` has thrown when there is no path.
-            storePath: path ?? "",
-            store: EventStoreLimits(openEvents: open, retentionSeconds: Int64(days) * 86_400),
+            // `finish()` has thrown when there is none.
+            store: store ?? .sqlite(path: ""),
+            limits: EventStoreLimits(openEvents: open, retentionSeconds: Int64(days) * 86_400),
             pipeline: PipelineLimits(handedOut: handed),
             unknownRules: unknownRules,
+            zoneinfo: zoneinfo ?? ZoneDatabase.systemFolder,
             http: http
         )
     }

@@ -53,7 +53,8 @@ package enum FanoutAssembly {
             context: context,
             endpoint: settings.bind,
             security: settings.security,
-            routes: routes
+            routes: routes,
+            announcedIn: settings.announcement
         )
         return [runtime, service, server]
     }

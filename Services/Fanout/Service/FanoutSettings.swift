@@ -6,6 +6,7 @@ import ServiceKit
 package struct FanoutSettings: Sendable {
     package var security: BusSecurity
     package var bind: BusEndpoint
+    package var announcement: EndpointFile?
     package var eventIngest: BusEndpointSource
     package var registration: BusEndpointSource
     package var delivery: BusEndpointSource
@@ -17,6 +18,7 @@ package struct FanoutSettings: Sendable {
         security = bus.security
         bind = bus.bind(&reader)
         eventIngest = bus.peers("EVENTINGEST", &reader, help: "where EventIngest is")
+        announcement = bus.announcement(&reader)
         registration = bus.peers("REGISTRATION", &reader, help: "where Registration is")
         delivery = bus.peers("DELIVERY", &reader, help: "where Delivery is")
         limits = FanoutLimits()

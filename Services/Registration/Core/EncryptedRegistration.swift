@@ -18,17 +18,17 @@ package struct EncryptedRegistration: Sendable {
             ]
         )
         expectedRevision = try fields.revision("expected_revision")
-        guard let token = DeviceToken(try fields.text("device_token", bytes: 2...1024)) else {
+        guard let token = DeviceToken(try fields.text("device_token", characters: 2...1024)) else {
             throw fields.problem("device_token", "must be lowercase hex of even length")
         }
         deviceToken = token
         environment = try fields.choice("environment")
         keyID = try fields.uuid("content_key_id")
-        guard let bytes = Base64.decode(try fields.text("content_key", bytes: 44...44)),
+        guard let bytes = Base64.decode(try fields.text("content_key", characters: 44...44)),
             let key = ContentKey(bytes)
         else { throw fields.problem("content_key", "must be canonical base64 of 32 bytes") }
         contentKey = key
-        let deployment = try fields.text("deployment_id", bytes: 1...512)
+        let deployment = try fields.text("deployment_id", characters: 1...512)
         guard DeploymentURL.isAcceptable(deployment) else {
             throw fields.problem(
                 "deployment_id",

@@ -99,18 +99,23 @@ extension Installation {
         counter: inout BindingCounter
     ) throws(RequestProblem) {
         if access == .ownedElsewhere { throw .ownedElsewhere }
-        if update.exceeds(caller.role) { throw .forbiddenCategory }
+        // After a demotion, switching off is not refused for what was chosen before: it clears that.
+        let wanted =
+            update.preferences.enabled || access == .free
+            ? update.preferences
+            : update.preferences.without(lostBy: caller.role, in: preferences)
+        if wanted.exceed(caller.role) { throw .forbiddenCategory }
         guard update.expectedRevision == revision else { throw .staleRevision }
         if access == .free { handOver(to: caller) }
         let switchedOn = Category.allCases.filter { category in
-            category != .test && update.preferences.wants(category)
+            category != .test && wanted.wants(category)
                 && !preferences.wants(category)
         }
         if !switchedOn.isEmpty {
             let number = counter.next()
             for category in switchedOn { since[category] = number }
         }
-        preferences = update.preferences
+        preferences = wanted
         if !preferences.enabled { registration = nil }
         revision += 1
     }

@@ -33,6 +33,25 @@ package struct Preferences: Hashable, Sendable {
         }
     }
 
+    /// Whether a category is chosen that the role may not have.
+    package func exceed(_ role: Role) -> Bool {
+        Category.allCases.contains { chooses($0) && !role.permits($0) }
+    }
+
+    /// The same without what was chosen in `old` and the role may not have any more.
+    package func without(lostBy role: Role, in old: Preferences) -> Preferences {
+        func stays(_ category: Category) -> Bool {
+            chooses(category) && (role.permits(category) || !old.chooses(category))
+        }
+        return Preferences(
+            enabled: enabled,
+            alerts: stays(.alert),
+            security: stays(.security),
+            taskFailure: stays(.taskFailure),
+            taskSuccess: stays(.taskSuccess)
+        )
+    }
+
     /// Whether a category is wanted now.
     package func wants(_ category: Category) -> Bool { enabled && chooses(category) }
 }
@@ -64,10 +83,5 @@ package struct SettingsUpdate: Hashable, Sendable {
             taskFailure: try chosen.flag("task_failure"),
             taskSuccess: try chosen.flag("task_success")
         )
-    }
-
-    /// A category is asked for that the role may not have.
-    package func exceeds(_ role: Role) -> Bool {
-        Category.allCases.contains { preferences.chooses($0) && !role.permits($0) }
     }
 }

@@ -32,7 +32,7 @@ package struct Recovery: Hashable, Sendable {
             )
             evidence =
                 try form == 2
-                ? .code(fields.password("code", bytes: 1...128))
+                ? .code(fields.password("code", characters: 1...128))
                 : .password(Credentials(fields, hasCode: form == 1))
             installationID = try fields.installation("installation_id")
         }

@@ -60,27 +60,33 @@ struct RequestFields {
         return flag
     }
 
-    /// Text of a number of UTF-8 bytes within the range, without control characters.
-    func text(_ name: String, bytes range: ClosedRange<Int>) throws(RequestProblem) -> String {
+    /// Text of a number of characters within the range, without control characters. A character is a
+    /// Unicode code point, as in JSON Schema.
+    func text(
+        _ name: String,
+        characters range: ClosedRange<Int>
+    ) throws(RequestProblem) -> String {
         guard let text = members[name]?.text,
-            range.contains(text.utf8.count),
+            range.contains(text.unicodeScalars.count),
             text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
         else {
             throw problem(
                 name,
-                "must be text of \(range.lowerBound) to \(range.upperBound) bytes"
+                "must be text of \(range.lowerBound) to \(range.upperBound) characters"
             )
         }
         return text
     }
 
     /// A secret, of which the control characters are its own business.
-    func password(_ name: String, bytes range: ClosedRange<Int>) throws(RequestProblem) -> Password
-    {
-        guard let text = members[name]?.text, range.contains(text.utf8.count) else {
+    func password(
+        _ name: String,
+        characters range: ClosedRange<Int>
+    ) throws(RequestProblem) -> Password {
+        guard let text = members[name]?.text, range.contains(text.unicodeScalars.count) else {
             throw problem(
                 name,
-                "must be text of \(range.lowerBound) to \(range.upperBound) bytes"
+                "must be text of \(range.lowerBound) to \(range.upperBound) characters"
             )
         }
         return Password(text)

@@ -22,7 +22,7 @@ package struct RequestProblem: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     package static let wrongDeployment = Self(
-        400,
+        403,
         "wrong_deployment",
         "deployment_id is not the one of this server; use the one your session names."
     )
@@ -57,6 +57,11 @@ package struct RequestProblem: Error, Hashable, Sendable, CustomStringConvertibl
         "owned_elsewhere",
         "Another account is signed in on this installation. Sign it out first."
     )
+    package static let administratorsOnly = Self(
+        403,
+        "administrators_only",
+        "Your role may not do this."
+    )
     package static let foreignTest = Self(
         403,
         "foreign_test",
@@ -77,6 +82,16 @@ package struct RequestProblem: Error, Hashable, Sendable, CustomStringConvertibl
         409,
         "not_registered",
         "This installation cannot receive now. Register its token first."
+    )
+    package static let accountExists = Self(
+        409,
+        "account_exists",
+        "There is an account of this name already; nothing was changed."
+    )
+    package static let relayNotConfigured = Self(
+        400,
+        "relay_not_configured",
+        "This server has no relay that can send now; its operator has to set one up."
     )
     package static let otherSession = Self(
         409,

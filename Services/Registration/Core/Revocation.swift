@@ -8,7 +8,9 @@ package enum Revocation {
 
         package init(parsing body: [UInt8]) throws(RequestProblem) {
             let fields = try RequestFields(parsing: body, exactly: ["expected_session_id"])
-            expectedSessionID = SessionID(try fields.text("expected_session_id", bytes: 1...128))
+            expectedSessionID = SessionID(
+                try fields.text("expected_session_id", characters: 1...128)
+            )
         }
 
         /// Refuses when another login has taken the caller's place.
@@ -35,12 +37,12 @@ package enum Revocation {
                 body,
                 asOneOf: [["session_id", "proof"], ["session_id", "refresh_token_hash"]]
             )
-            sessionID = SessionID(try fields.text("session_id", bytes: 1...128))
+            sessionID = SessionID(try fields.text("session_id", characters: 1...128))
             if form == 0 {
-                evidence = .proof(try fields.password("proof", bytes: 1...256))
+                evidence = .proof(try fields.password("proof", characters: 1...256))
                 return
             }
-            let text = try fields.text("refresh_token_hash", bytes: 64...64)
+            let text = try fields.text("refresh_token_hash", characters: 64...64)
             guard let hash = Hex.decode(text) else {
                 throw fields.problem("refresh_token_hash", "must be lowercase hex of 32 bytes")
             }

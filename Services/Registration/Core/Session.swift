@@ -2,6 +2,10 @@ import Contracts
 
 /// How long tokens and codes last.
 package struct SessionLifetimes: Hashable, Sendable {
+    /// The shortest life of an access token. A phone refreshes a minute before its end, and what is
+    /// remembered of a session (``Revocation/mostUsedTokens``) has to reach back 30 days.
+    package static let shortestAccessSeconds: Int64 = 720
+
     /// Of an access token; using it does not extend it.
     package var accessSeconds: Int64
     /// Of a session, counted from its login; refreshing does not extend it.
@@ -63,6 +67,9 @@ package struct Session: Hashable, Sendable {
         self.expiresAt = expiresAt
         self.accessExpiresAt = accessExpiresAt
     }
+
+    /// How long an expired session can still be found and ended by who lost it, in seconds.
+    package static let retentionSeconds: Int64 = 2_592_000
 
     /// Whether it still counts; at its end it does not.
     package func isAlive(at now: UnixSeconds) -> Bool { now < expiresAt }

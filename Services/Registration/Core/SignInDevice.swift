@@ -13,7 +13,7 @@ package struct SignInDevice: Hashable, Sendable {
 
     init(_ fields: RequestFields) throws(RequestProblem) {
         installationID = try fields.installation("installation_id")
-        name = try fields.text("device_name", bytes: 1...128)
+        name = try fields.text("device_name", characters: 1...128)
     }
 }
 
@@ -25,9 +25,9 @@ package struct Credentials: Sendable {
     package let oneTimeCode: Password?
 
     init(_ fields: RequestFields, hasCode: Bool) throws(RequestProblem) {
-        username = try fields.text("username", bytes: 1...128)
-        password = try fields.password("password", bytes: 1...1024)
-        oneTimeCode = try hasCode ? fields.password("one_time_code", bytes: 6...6) : nil
+        username = try fields.text("username", characters: 1...128)
+        password = try fields.password("password", characters: 1...1024)
+        oneTimeCode = try hasCode ? fields.password("one_time_code", characters: 6...6) : nil
     }
 }
 
@@ -57,7 +57,7 @@ package struct PairRequest: Sendable {
             parsing: body,
             exactly: ["code", "installation_id", "device_name"]
         )
-        code = try fields.password("code", bytes: 1...128)
+        code = try fields.password("code", characters: 1...128)
         device = try SignInDevice(fields)
     }
 }
@@ -68,6 +68,6 @@ package struct RefreshRequest: Sendable {
 
     package init(parsing body: [UInt8]) throws(RequestProblem) {
         let fields = try RequestFields(parsing: body, exactly: ["refresh_token"])
-        token = try fields.password("refresh_token", bytes: 1...256)
+        token = try fields.password("refresh_token", characters: 1...256)
     }
 }

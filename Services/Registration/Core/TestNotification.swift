@@ -95,6 +95,9 @@ package struct TestOutcome: Hashable, Sendable {
         self.reason = reason
     }
 
+    /// On its way, as far as is known.
+    package static let queued = Self(outcome: "pending", reason: "Queued")
+
     /// `receipt` is Delivery's, nil when it has no row.
     package init(
         _ test: TestNotification,
@@ -109,7 +112,7 @@ package struct TestOutcome: Hashable, Sendable {
         } else if case .refused(let reason) = test.progress {
             self.init(outcome: "permanent", reason: reason)
         } else if now < test.expiresAt {
-            self.init(outcome: "pending", reason: "Queued")
+            self = .queued
         } else {
             self.init(outcome: "expired", reason: "Expired")
         }

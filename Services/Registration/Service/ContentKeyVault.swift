@@ -1,41 +1,56 @@
 import Contracts
-import Glibc
+import Loop
 import PushBusCrypto
 import RegistrationCore
+import ServiceKit
 
-/// Seals content keys before they are stored, and opens them for an audience.
-package struct ContentKeyVault: Sendable {
+/// Seals content keys and secrets of one-time codes before they are stored, and opens them again.
+///
+/// While the master key is replaced it opens what either key has sealed.
+package final class ContentKeyVault: Sendable {
     /// The only thing that can be wrong with a stored key; carries nothing of it.
     package struct Unreadable: Error {}
 
-    private let master: SecretBytes
+    private struct State {
+        var current: SecretBytes
+        var previous: SecretBytes?
+        /// Grows with each replacement.
+        var epoch: Int64 = 0
+        /// How many are between sealing and storing, by the epoch whose key they use.
+        var sealing: [Int64: Int] = [:]
+    }
+
+    /// Signalled when nothing is on its way any more that a key before the current one has sealed.
+    let previousIsFree = WakeSignal()
+    private let state: Locked<State>
     private let nonce: @Sendable () -> [UInt8]
 
-    /// Uses a master key of 32 bytes; `nonce` gives 12 fresh random bytes each time.
+    /// Uses a master key of 32 bytes, and one before it for what is still under that; `nonce` gives
+    /// 12 fresh random bytes each time.
     package init(
         master: SecretBytes,
+        previous: SecretBytes? = nil,
         nonce: @escaping @Sendable () -> [UInt8] = { SecureRandom.bytes(AESGCM.nonceBytes) }
     ) {
-        self.master = master
+        state = Locked(State(current: master, previous: previous))
         self.nonce = nonce
     }
 
-    /// The nonce followed by ciphertext and tag; bound to the installation and the key's id.
-    package func seal(
-        _ key: ContentKey,
-        id: KeyID,
-        of installation: InstallationID
-    ) throws(CryptoError) -> Blob {
-        let nonce = nonce()
-        let sealed = try master.withBytes { master throws(CryptoError) in
-            try AESGCM.seal(
-                key.bytes,
-                key: Array(master),
-                nonce: nonce,
-                authenticating: Self.context(id, installation)
-            )
+    /// Lends the current key until what it seals has been stored: a key is not given up before.
+    package func sealing<Value>(_ body: (Sealer) async throws -> Value) async throws -> Value {
+        let (sealer, epoch) = state.withLock { state -> (Sealer, Int64) in
+            state.sealing[state.epoch, default: 0] += 1
+            return (Sealer(key: state.current, nonce: nonce), state.epoch)
         }
-        return Blob(nonce + sealed)
+        defer {
+            let isLastOfBefore = state.withLock { state -> Bool in
+                let left = (state.sealing[epoch] ?? 1) - 1
+                state.sealing[epoch] = left > 0 ? left : nil
+                return left <= 0 && epoch < state.epoch
+            }
+            if isLastOfBefore { previousIsFree.signal() }
+        }
+        return try await body(sealer)
     }
 
     /// The key again, unless it was sealed under another master key or for somebody else.
@@ -44,50 +59,13 @@ package struct ContentKeyVault: Sendable {
         id: KeyID,
         of installation: InstallationID
     ) throws(Unreadable) -> ContentKey {
-        let nonce = Array(sealed.bytes.prefix(AESGCM.nonceBytes))
-        let rest = Array(sealed.bytes.dropFirst(AESGCM.nonceBytes))
-        let bytes = master.withBytes { master in
-            try? AESGCM.open(
-                rest,
-                key: Array(master),
-                nonce: nonce,
-                authenticating: Self.context(id, installation)
-            )
-        }
-        guard let key = bytes.flatMap({ ContentKey($0) }) else { throw Unreadable() }
+        let bytes = try open(sealed, Sealer.context(id, installation))
+        guard let key = ContentKey(bytes) else { throw Unreadable() }
         return key
     }
 
-    /// Seals the secret of an account's one-time codes; bound to the account's name, which stays.
-    package func sealSecret(_ secret: SecretBytes, of username: String) throws(CryptoError) -> Blob
-    {
-        let nonce = nonce()
-        let sealed = try master.withBytes { master throws(CryptoError) in
-            try AESGCM.seal(
-                secret.withBytes { Array($0) },
-                key: Array(master),
-                nonce: nonce,
-                authenticating: Self.context(username)
-            )
-        }
-        return Blob(nonce + sealed)
-    }
-
     package func openSecret(_ sealed: Blob, of username: String) throws(Unreadable) -> SecretBytes {
-        let bytes = master.withBytes { master in
-            try? AESGCM.open(
-                Array(sealed.bytes.dropFirst(AESGCM.nonceBytes)),
-                key: Array(master),
-                nonce: Array(sealed.bytes.prefix(AESGCM.nonceBytes)),
-                authenticating: Self.context(username)
-            )
-        }
-        guard let bytes else { throw Unreadable() }
-        return SecretBytes(bytes)
-    }
-
-    private static func context(_ username: String) -> [UInt8] {
-        Array("PushBus.TOTP.v1|\(username)".utf8)
+        SecretBytes(try open(sealed, Sealer.context(username)))
     }
 
     /// Equal for equal keys of an id; tells nothing of the key, which is random.
@@ -95,76 +73,44 @@ package struct ContentKeyVault: Sendable {
         Blob(SHA256.hash(Array("PushBus.ContentKey.digest.v1|\(id)|".utf8) + key.bytes))
     }
 
-    private static func context(_ id: KeyID, _ installation: InstallationID) -> [UInt8] {
-        Array("PushBus.ContentKey.v1|\(id)|\(installation.text)".utf8)
-    }
-}
-
-/// The file that holds the master key: 32 raw bytes, mode 0600.
-enum MasterKeyFile {
-    /// Why there is no usable master key.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    private func open(_ sealed: Blob, _ context: [UInt8]) throws(Unreadable) -> [UInt8] {
+        let (current, previous) = state.withLock { ($0.current, $0.previous) }
+        for key in [current, previous] {
+            guard let key, let bytes = Sealer.open(sealed, key, context) else { continue }
+            return bytes
+        }
+        throw Unreadable()
     }
 
-    /// Reads the file; makes it, with a random key, if it is not there.
-    static func readOrCreate(_ path: String) throws(Failure) -> SecretBytes {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        if descriptor >= 0 {
-            defer { close(descriptor) }
-            return try read(descriptor, path)
+    // MARK: Replacing the master key
+
+    /// Seals with another key from now on and goes on opening what the one before has sealed.
+    func replace(by next: SecretBytes) {
+        state.withLock { state in
+            state.previous = state.current
+            state.current = next
+            state.epoch += 1
         }
-        guard errno == ENOENT else { throw failure("cannot be opened", path) }
-        return try create(path)
     }
 
-    private static func read(_ descriptor: Int32, _ path: String) throws(Failure) -> SecretBytes {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("cannot be looked at", path) }
-        guard status.st_mode & 0o077 == 0 else {
-            throw Failure(
-                description: "\(path) may be read by others; make its mode 0600"
-            )
-        }
-        var bytes = [UInt8](repeating: 0, count: AESGCM.keyBytes + 1)
-        defer { for index in bytes.indices { bytes[index] = 0 } }
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        guard count == AESGCM.keyBytes else {
-            throw Failure(description: "\(path) does not hold the 32 bytes of a master key")
-        }
-        return SecretBytes(bytes[..<AESGCM.keyBytes])
+    /// Whether something that a key before this one has sealed may still be on its way to the store.
+    var isPreviousInUse: Bool {
+        state.withLock { state in state.sealing.keys.contains { $0 < state.epoch } }
     }
 
-    /// Writes beside the final name and links it into place, so that a crash leaves no half key.
-    private static func create(_ path: String) throws(Failure) -> SecretBytes {
-        let temporary = path + ".new"
-        unlink(temporary)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        let descriptor = open(temporary, flags, 0o600)
-        guard descriptor >= 0 else { throw failure("cannot be made", temporary) }
-        defer {
-            close(descriptor)
-            unlink(temporary)
+    /// The secret under the current key, nil when it is under it already.
+    func reseal(_ secret: SealedSecret) throws -> Blob? {
+        let context =
+            switch secret.place {
+            case .contentKey(let installation):
+                secret.keyID.map { Sealer.context($0, installation) } ?? []
+            case .oneTimeCodes(let username): Sealer.context(username)
+            }
+        let (current, previous) = state.withLock { ($0.current, $0.previous) }
+        if Sealer.open(secret.sealed, current, context) != nil { return nil }
+        guard let previous, let bytes = Sealer.open(secret.sealed, previous, context) else {
+            throw Unreadable()
         }
-        let key = SecretBytes(SecureRandom.bytes(AESGCM.keyBytes))
-        let written = key.withBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        guard written == AESGCM.keyBytes, fsync(descriptor) == 0 else {
-            throw failure("cannot be written", temporary)
-        }
-        guard link(temporary, path) == 0 else { throw failure("cannot be made", path) }
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let directory = Glibc.open(
-            folder.isEmpty ? "/" : folder,
-            O_RDONLY | O_DIRECTORY | O_CLOEXEC
-        )
-        if directory >= 0 {
-            fsync(directory)
-            close(directory)
-        }
-        return key
-    }
-
-    private static func failure(_ what: String, _ path: String) -> Failure {
-        Failure(description: "\(path) \(what): \(String(cString: strerror(errno)))")
+        return try Sealer(key: current, nonce: nonce).seal(bytes, context)
     }
 }

@@ -21,7 +21,13 @@ struct Housekeeping: Service {
     private func keepHouse() async {
         while !Task.isCancelled {
             do {
-                while try await store.purge(now: time.wall.second) >= 500 {}
+                var rows = 0
+                while true {
+                    let count = try await store.purge(now: time.wall.second)
+                    rows += count
+                    if count < 500 { break }
+                }
+                if rows > 0 { log.debug("expired rows forgotten", ["rows": .int(rows)]) }
             } catch {
                 log.warning("expired rows stay for now", ["error": .error(error)])
             }

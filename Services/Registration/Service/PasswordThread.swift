@@ -10,6 +10,9 @@ package final class PasswordThread: Sendable {
     /// The queue is full.
     package struct Full: Error {}
 
+    /// How many may wait, the one that is being hashed included.
+    package static let defaultCapacity = 16
+
     private let thread: SerialThread
     private let cost: PasswordHash.Cost
     private let capacity: Int
@@ -18,7 +21,7 @@ package final class PasswordThread: Sendable {
 
     package init(
         cost: PasswordHash.Cost = .frugal,
-        capacity: Int = 16,
+        capacity: Int = defaultCapacity,
         metrics: Metrics = Metrics()
     ) throws(SystemCallError) {
         thread = try SerialThread(name: "password")

@@ -21,35 +21,66 @@ package enum RegistrationAssembly {
         return try await assemble(settings, context)
     }
 
-    /// `passwordCost` is a parameter for tests alone.
+    /// How passwords are hashed is a parameter for tests alone.
     package static func assemble(
         _ settings: RegistrationSettings,
         _ context: ProcessContext,
-        passwordCost: PasswordHash.Cost = .frugal
+        passwordCost: PasswordHash.Cost = .frugal,
+        passwordQueue: Int = PasswordThread.defaultCapacity
     ) async throws -> ProcessMain.Assembly {
-        let vault = ContentKeyVault(
-            master: try MasterKeyFile.readOrCreate(settings.masterKeyPath)
-        )
-        let store = try await SQLiteRegistrationStore.open(path: settings.storePath) {
-            SHA256.hash($0)
-        }
+        let file = MasterKeyFile(path: settings.masterKeyPath)
+        let key = try file.readOrCreate()
+        let next = try file.readNext()
+        let vault = ContentKeyVault(master: next ?? key, previous: next == nil ? nil : key)
+        let store = try await open(settings.store)
         do {
-            return try assemble(settings, context, store, vault, passwordCost)
+            try await StoreStart.begin(
+                store,
+                GenerationFile(path: settings.generationPath),
+                log: context.log
+            )
+            let rotation = MasterKeyRotation(
+                store: store,
+                vault: vault,
+                file: file,
+                isInterrupted: next != nil,
+                time: context.time,
+                random: context.random,
+                log: context.log
+            )
+            let passwords = try PasswordThread(
+                cost: passwordCost,
+                capacity: passwordQueue,
+                metrics: context.metrics
+            )
+            return try assemble(settings, context, store, vault, rotation, passwords)
         } catch {
             await store.close()
             throw error
         }
     }
 
+    private static func open(
+        _ address: StoreLocation
+    ) async throws -> any SQLRegistrationStore {
+        switch address {
+        case .sqlite(let path):
+            try await SQLiteRegistrationStore.open(path: path) { SHA256.hash($0) }
+        case .postgresql(let url):
+            try await PostgreSQLRegistrationStore.open(url) { SHA256.hash($0) }
+        }
+    }
+
     private static func assemble(
         _ settings: RegistrationSettings,
         _ context: ProcessContext,
-        _ store: SQLiteRegistrationStore,
+        _ store: any SQLRegistrationStore,
         _ vault: ContentKeyVault,
-        _ passwordCost: PasswordHash.Cost
+        _ rotation: MasterKeyRotation,
+        _ passwords: PasswordThread
     ) throws -> ProcessMain.Assembly {
-        let passwords = try PasswordThread(cost: passwordCost, metrics: context.metrics)
         let desk = desk(store, passwords, vault, settings, context)
+        let accounts = accounts(store, desk, context)
         let runtime = try BusRuntime(log: context.log)
         let ingest = try client("eventingest", settings.eventIngest, settings, context, runtime)
         let delivery = try client("delivery", settings.delivery, settings, context, runtime)
@@ -64,10 +95,12 @@ package enum RegistrationAssembly {
             MobileAPI.Parts(
                 store: store,
                 desk: desk,
+                accounts: accounts,
                 vault: vault,
                 deployment: settings.deployment,
                 serverURL: { url(settings, context) },
                 receipts: DeliveryReceipts(client: delivery),
+                relay: standing(delivery, context),
                 testCommitted: { publisher.wake() },
                 time: context.time,
                 metrics: context.metrics,
@@ -76,7 +109,8 @@ package enum RegistrationAssembly {
         )
         let answers = RegistrationBus(
             store: store,
-            desk: desk,
+            accounts: accounts,
+            rotation: rotation,
             vault: vault,
             serverURL: { url(settings, context) },
             context: context
@@ -101,13 +135,29 @@ package enum RegistrationAssembly {
             closing,
             BoundBus(server: server, readiness: context.readiness),
             Housekeeping(store: store, time: context.time, log: context.log),
+            rotation,
             publisher,
             HTTPEndpoint(configuration: settings.http, handler: api, context: context),
         ])
     }
 
+    private static func standing(
+        _ delivery: BusClient,
+        _ context: ProcessContext
+    ) -> RelayStanding {
+        RelayStanding(reports: DeliveryReports(client: delivery), time: context.time)
+    }
+
+    private static func accounts(
+        _ store: any SQLRegistrationStore,
+        _ desk: SessionDesk,
+        _ context: ProcessContext
+    ) -> AccountDesk {
+        AccountDesk(store: store, sessions: desk, time: context.time, log: context.log)
+    }
+
     private static func desk(
-        _ store: SQLiteRegistrationStore,
+        _ store: any SQLRegistrationStore,
         _ passwords: PasswordThread,
         _ vault: ContentKeyVault,
         _ settings: RegistrationSettings,

@@ -3,6 +3,7 @@ import Contracts
 import HTTPServer
 import RegistrationCore
 import ServiceKit
+import Storage
 
 /// The settings of a Registration process, `PUSHBUS_REGISTRATION_…`.
 package struct RegistrationSettings: Sendable {
@@ -10,9 +11,11 @@ package struct RegistrationSettings: Sendable {
     package let bind: BusEndpoint
     package let eventIngest: BusEndpointSource
     package let delivery: BusEndpointSource
-    package let http: HTTPServerConfiguration
-    package let storePath: String
+    package var http: HTTPServerConfiguration
+    package let store: StoreLocation
     package let masterKeyPath: String
+    /// The file that remembers the generation of the store, on the disk of this process.
+    package let generationPath: String
     package let deployment: DeploymentID
     /// Nil: the bound address.
     package let publicURL: String?
@@ -24,19 +27,31 @@ package struct RegistrationSettings: Sendable {
         bind = bus.bind(&reader)
         eventIngest = bus.peers("EVENTINGEST", &reader, help: "EventIngest, for test notifications")
         delivery = bus.peers("DELIVERY", &reader, help: "Delivery, for receipts of tests")
-        let address = reader.value(
+        let endpoint = reader.value(
             "HTTP",
             default: "127.0.0.1:8080",
             help: "address and port for the app; not loopback needs TLS or a trusted proxy"
         ) { try HostAndPort(parsing: $0) }
-        http = Self.http(address, &reader)
-        storePath = reader.store(help: "where accounts and phones are kept") ?? "/"
-        masterKeyPath =
-            reader.optionalPath(
-                "MASTER_KEY_FILE",
-                help: "file of the key that seals content keys, made at first start; "
-                    + "by default beside the store"
-            ) ?? storePath + ".key"
+        http = Self.http(endpoint, &reader)
+        let address = reader.storeLocation(help: "where accounts and phones are kept")
+        let keyPath = reader.optionalPath(
+            "MASTER_KEY_FILE",
+            help: "file of the key that seals content keys, made at first start; by default "
+                + "beside the store, required with postgresql:"
+        )
+        // `finish()` has thrown when there is no store.
+        store = address ?? .sqlite(path: "/")
+        switch store {
+        case .sqlite(let path):
+            masterKeyPath = keyPath ?? path + ".key"
+            generationPath = path + "-generation"
+        case .postgresql:
+            if keyPath == nil {
+                reader.reject("MASTER_KEY_FILE", "is required: it must not be where the store is")
+            }
+            masterKeyPath = keyPath ?? "/"
+            generationPath = masterKeyPath + "-generation"
+        }
         publicURL = reader.optionalValue(
             "PUBLIC_URL",
             help: "where phones reach this server; by default the bound address"
@@ -45,14 +60,14 @@ package struct RegistrationSettings: Sendable {
             "DEPLOYMENT_ID",
             help: "URL that names this deployment for good; by default PUBLIC_URL"
         ) { try Self.url($0) }
-        if deployment == nil, publicURL == nil, address.port == 0 {
+        if deployment == nil, publicURL == nil, endpoint.port == 0 {
             reader.reject(
                 "DEPLOYMENT_ID",
                 "is required when the port is picked at start and PUBLIC_URL is not set"
             )
         }
         self.deployment = DeploymentID(
-            deployment ?? publicURL ?? "http://127.0.0.1:\(address.port)"
+            deployment ?? publicURL ?? "http://127.0.0.1:\(endpoint.port)"
         )
         lifetimes = Self.lifetimes(&reader)
         try reader.finish()
@@ -106,7 +121,7 @@ package struct RegistrationSettings: Sendable {
                 reader.duration(
                     "ACCESS_TOKEN_LIFETIME",
                     default: .seconds(900),
-                    in: .seconds(10)...(.seconds(86_400)),
+                    in: .seconds(SessionLifetimes.shortestAccessSeconds)...(.seconds(86_400)),
                     help: "how long an access token lasts"
                 )
             ),

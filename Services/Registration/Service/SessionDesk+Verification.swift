@@ -8,12 +8,14 @@ extension SessionDesk {
     func verify(_ credentials: Credentials, from source: String) async throws -> SessionProof? {
         let name = credentials.username
         let attempt = try gate.enter(.password, account: name, source: source)
-        let known = try await store.account(named: name)
+        let known = try await store.account(.username(name))
         let fits = try await passwords.verify(credentials.password, against: known?.passwordHash)
         guard fits, let known else { return nil }
         var step: Int64?
         if let sealed = known.totpSecret {
             guard let code = credentials.oneTimeCode else {
+                // Right so far: the same sign-in comes back with a code.
+                gate.succeeded(attempt)
                 throw RequestProblem.oneTimeCodeRequired
             }
             let secret = try vault.openSecret(sealed, of: name)
@@ -28,15 +30,23 @@ extension SessionDesk {
 
     /// The `otpauth` URI of a new secret, or nil in it when codes are switched off; nil when there is
     /// no such account.
-    func changeTOTP(_ request: UserTOTPChange) async throws -> (id: UserID, uri: Password?)? {
-        let name = request.username
-        guard request.enabled else {
-            let id = try await store.changeTOTP(of: .username(name), secret: nil)
+    func changeTOTP(
+        of account: AccountName,
+        enabled: Bool
+    ) async throws -> (id: UserID, uri: Password?)? {
+        guard enabled else {
+            let id = try await store.changeTOTP(of: account, secret: nil)
             return id.map { ($0, nil) }
         }
+        // The secret is bound to the name, which an account keeps.
+        guard let name = try await store.account(account)?.account.username else { return nil }
         let secret = secretBytes(OneTimeCode.secretBytes)
-        let sealed = try vault.sealSecret(SecretBytes(secret), of: name)
-        let id = try await store.changeTOTP(of: .username(name), secret: sealed)
+        let id = try await vault.sealing { sealer in
+            try await store.changeTOTP(
+                of: account,
+                secret: sealer.seal(secret: SecretBytes(secret), of: name)
+            )
+        }
         let uri = OneTimeCode.uri(secret: secret, username: name, issuer: "PushBus")
         return id.map { ($0, Password(uri)) }
     }

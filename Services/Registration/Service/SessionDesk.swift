@@ -136,8 +136,8 @@ package struct SessionDesk: Sendable {
         return saved ? (Password(code), expiresAt) : nil
     }
 
-    package func addAccount(_ request: UserAdd) async throws -> (id: UserID, added: Bool) {
-        if let known = try await store.account(named: request.username) {
+    func addAccount(_ request: UserAdd) async throws -> (id: UserID, added: Bool) {
+        if let known = try await store.account(.username(request.username)) {
             return (known.account.id, false)
         }
         let hash = try await passwords.hash(request.password)
@@ -150,13 +150,12 @@ package struct SessionDesk: Sendable {
     }
 
     /// Nil when there is no such account.
-    package func changePassword(
-        _ request: UserPasswordChange
+    func changePassword(
+        of account: AccountName,
+        to password: Password
     ) async throws -> (id: UserID, sessionsEnded: Int)? {
-        try await store.changePassword(
-            of: .username(request.username),
-            hash: try await passwords.hash(request.password)
-        )
+        let hash = try await passwords.hash(password)
+        return try await store.changePassword(of: account, hash: hash, now: now)
     }
 
     private func open(_ device: SignInDevice, by proof: SessionProof) async throws -> Grant? {

@@ -10,7 +10,8 @@ package struct ProviderAnswer: Hashable, Sendable {
 
     package enum Body: Hashable, Sendable {
         case empty
-        /// `{"reason": …}`, with the timestamp that comes with 410.
+        /// `{"reason": …}` as 1 to 64 characters of printable ASCII, with the timestamp that comes
+        /// with 410.
         case reason(String, timestamp: UnixMilliseconds?)
         /// Too long, cut off or not that JSON.
         case unusable
@@ -18,6 +19,7 @@ package struct ProviderAnswer: Hashable, Sendable {
 
     /// Bytes of an answer's body that are looked at.
     package static let bodyLimit = 4096
+    private static let longestWait: Int64 = 900_000
 
     package init(status: Int, body: Body, retryAfterMilliseconds: Int64? = nil) {
         self.status = status
@@ -25,12 +27,18 @@ package struct ProviderAnswer: Hashable, Sendable {
         self.retryAfterMilliseconds = retryAfterMilliseconds
     }
 
-    /// Reads the parts of an HTTP answer.
-    package init(status: Int, body: [UInt8], isTruncated: Bool, retryAfter: String?) {
+    /// Reads the parts of an HTTP answer; `now` is what a date in `retryAfter` is compared with.
+    package init(
+        status: Int,
+        body: [UInt8],
+        isTruncated: Bool,
+        retryAfter: String?,
+        now: UnixSeconds
+    ) {
         self.status = status
         self.body = Self.read(body, isTruncated: isTruncated)
-        if let seconds = retryAfter.flatMap({ Int64($0) }), seconds >= 0 {
-            retryAfterMilliseconds = min(seconds, 900) * 1000
+        retryAfterMilliseconds = retryAfter.flatMap { text in
+            RetryAfter.milliseconds(text, now: now).map { min($0, Self.longestWait) }
         }
     }
 
@@ -40,19 +48,27 @@ package struct ProviderAnswer: Hashable, Sendable {
         if bytes.isEmpty { return .empty }
         guard
             let json = try? StrictJSON(parsing: bytes, depth: 4),
-            let reason = json["reason"]?.text, isWord(reason)
+            let text = json["reason"]?.text, !text.isEmpty
         else { return .unusable }
+        let reason = plain(text)
         guard let number = json["timestamp"] else { return .reason(reason, timestamp: nil) }
         guard let milliseconds = number.safeInteger, milliseconds > 0 else { return .unusable }
         return .reason(reason, timestamp: UnixMilliseconds(milliseconds))
     }
 
-    /// A reason goes into headers, counters and log lines as it is, so it has to be a plain word.
-    private static func isWord(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5a).contains($0)
-                    || (0x61...0x7a).contains($0) || $0 == 0x5f || $0 == 0x2d
-            }
+    private static let reasonLimit = 64
+
+    /// A reason goes into headers and receipts: printable ASCII stays as it came, anything else is
+    /// written as `\u{hex}`, and what does not fit into 64 characters is left out.
+    private static func plain(_ text: String) -> String {
+        var plain = ""
+        for scalar in text.unicodeScalars {
+            let isPrintable = (0x20...0x7e).contains(scalar.value) && scalar != "\\"
+            let piece =
+                isPrintable ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
+            if plain.utf8.count + piece.utf8.count > reasonLimit { break }
+            plain += piece
+        }
+        return plain
     }
 }

@@ -32,7 +32,7 @@ package struct ProviderRule: Hashable, Sendable {
         ProviderRule(403, "Forbidden", .messageRefused),
         ProviderRule(403, "InvalidProviderToken", .providerHeld),
         ProviderRule(403, "MissingProviderToken", .providerHeld),
-        ProviderRule(403, "UnrelatedKeyIdInToken", .providerHeld),
+        ProviderRule(403, "UnrelatedKeyIdInToken", .keyUnrelated),
         ProviderRule(404, "BadPath", .messageRefused),
         ProviderRule(405, "MethodNotAllowed", .messageRefused),
         ProviderRule(410, "ExpiredToken", .deviceDead),
@@ -75,6 +75,16 @@ package struct ProviderRule: Hashable, Sendable {
         }
     }
 
+    /// Whether a reason may stand in a log line: one of the table, or letters alone, as no device
+    /// token or key is that a peer might send back.
+    package static func mayBeLogged(_ reason: String) -> Bool {
+        isKnown(reason)
+            || (1...64).contains(reason.utf8.count)
+                && reason.utf8.allSatisfy {
+                    (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
+                }
+    }
+
     /// Whether a reason is one of the table, and so may be a label of a counter.
     package static func isKnown(_ reason: String) -> Bool { byReason[reason] != nil }
 }
@@ -96,6 +106,8 @@ package enum Treatment: Hashable, Sendable, CaseIterable {
     case connectionIdle
     /// The provider token is too old, or our clock is wrong.
     case tokenExpired
+    /// This connection is bound to another key: once more over a new one.
+    case keyUnrelated
     /// This connection saw too many tokens.
     case tokenUpdates
     /// The operator must mend key, team or environment.
@@ -110,7 +122,9 @@ package enum Treatment: Hashable, Sendable, CaseIterable {
     /// Whether people should look: the sender, its configuration or its clock is at fault.
     package var raisesAlarm: Bool {
         switch self {
-        case .messageRefused, .tokenExpired, .tokenUpdates, .providerHeld, .topicHeld: true
+        case .messageRefused, .tokenExpired, .tokenUpdates, .keyUnrelated, .providerHeld,
+            .topicHeld:
+            true
         case .accepted, .deviceDead, .deviceSuspect, .deviceOtherTopic, .deviceThrottled,
             .connectionIdle, .serverFailed, .unintelligible:
             false
@@ -162,12 +176,17 @@ package enum Treatment: Hashable, Sendable, CaseIterable {
         case .deviceOtherTopic:
             return make(.permanent, "ProviderConfigurationOrPayload", .device, cleanup: .topic)
         case .deviceThrottled:
-            return make(.retryable, "ProviderUnavailable", .device, retryAfter: 5_000)
+            return make(
+                .retryable,
+                "ProviderUnavailable",
+                .device,
+                retryAfter: DeviceThrottles.baseMilliseconds
+            )
         case .messageRefused:
             return make(.permanent, "ProviderConfigurationOrPayload", .message)
         case .connectionIdle, .tokenUpdates:
             return make(.retryable, "ProviderUnavailable", .connection, retryAfter: 1_000)
-        case .tokenExpired, .providerHeld:
+        case .tokenExpired, .keyUnrelated, .providerHeld:
             return make(.retryable, "ProviderUnavailable", .provider, retryAfter: 30_000)
         case .topicHeld:
             return make(.retryable, "ProviderUnavailable", .topic, retryAfter: 30_000)

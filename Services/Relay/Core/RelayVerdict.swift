@@ -121,6 +121,15 @@ extension RelayVerdict {
         )
     }
 
+    /// Held back because APNs said that the device gets too much.
+    package static func throttled(retryAfterMilliseconds: Int64) -> RelayVerdict {
+        .held(
+            reason: "TooManyRequests",
+            scope: .device,
+            retryAfterMilliseconds: retryAfterMilliseconds
+        )
+    }
+
     /// Held back because of an earlier answer of the provider with that reason.
     package static func held(
         reason: String,

@@ -7,12 +7,17 @@ import ServiceKit
 extension APNsPool {
     /// Time a second try needs to be worth it.
     private static let retryRoomMilliseconds: Int64 = 500
+    /// Messages in a row that ended with a 5xx before the others are held back.
+    private static let serverFailureLimit = 3
 
     /// Takes the outcomes of requests; called by a connection on the loop's thread.
     func handle(_ outcomes: ArraySlice<HTTP2Completion>) {
         for completion in outcomes {
             guard let flight = inFlight.removeValue(forKey: completion.tag) else { continue }
             flight.entry.lastUsed = now
+            if case .response = completion.outcome { flight.entry.answers += 1 }
+            if flight.job.isInSingleFile { throttles.ended(flight.job.push.deviceToken) }
+            CrashPoint.reach("apns answer received")
             switch completion.outcome {
             case .response(let response): answered(flight, response)
             case .notSent(let reason): notSent(flight, reason)
@@ -27,6 +32,7 @@ extension APNsPool {
         var job = flight.job
         probeEnded(job, .inconclusive)
         job.isProbe = false
+        job.isInSingleFile = false
         if reason == .tooLarge {
             finish(job, .payloadTooLarge)
             return
@@ -54,28 +60,36 @@ extension APNsPool {
             status: response.status,
             body: response.body,
             isTruncated: response.isBodyTruncated,
-            retryAfter: response.headers["retry-after"]
+            retryAfter: response.headers["retry-after"],
+            now: time.wall.second
         )
         let treatment = ProviderRule.treatment(of: answer)
         let verdict = treatment.verdict(for: answer)
         if treatment.raisesAlarm { metrics.alarm(verdict.reason) }
+        if treatment != .serverFailed { serverFailures = 0 }
         switch treatment {
         case .accepted:
             entry.hasSucceeded = true
-            let index = lane(of: flight.job)
-            lanes[index].failures = 0
-            lanes[index].nextOpening = .min
+            lanes[lane(of: flight.job)].failures = 0
             closeBreakers()
             metrics.seconds.observe(.milliseconds(now - flight.startedAt))
             finish(flight.job, verdict)
-        case .deviceDead, .deviceSuspect, .deviceOtherTopic, .deviceThrottled, .messageRefused:
+        case .deviceThrottled:
+            probeEnded(flight.job, .succeeded)
+            let wait = throttles.refused(
+                flight.job.push.deviceToken,
+                statedMilliseconds: verdict.retryAfterMilliseconds,
+                at: now
+            )
+            finish(flight.job, verdict.waiting(wait))
+        case .deviceDead, .deviceSuspect, .deviceOtherTopic, .messageRefused:
             // The provider was let in, whatever it said about this message.
             probeEnded(flight.job, .succeeded)
             finish(flight.job, verdict)
         case .unintelligible:
             probeEnded(flight.job, .inconclusive)
             finish(flight.job, verdict)
-        case .connectionIdle: changeConnection(flight, verdict)
+        case .connectionIdle, .keyUnrelated: changeConnection(flight, verdict)
         case .tokenUpdates:
             policy.tooManyUpdates(at: now)
             changeConnection(flight, verdict)
@@ -116,14 +130,18 @@ extension APNsPool {
             job.fromGeneration = flight.entry.token.generation + 1
             hold(job, after: flight.entry, verdict)
         case .renew: finish(job, verdict)
-        case .clockIsWrong:
-            let wait = openBreaker(.provider, reason: verdict.reason)
-            log.error(
-                "apns calls a young provider token expired: check this host's clock",
-                ["wall_seconds": .int(time.wall.second.seconds)]
-            )
-            finish(job, verdict.waiting(wait))
+        case .clockIsWrong: finish(job, verdict.waiting(clockIsWrong()))
         }
+    }
+
+    /// A token that was just signed is called expired: nothing is signed, messages are held.
+    @discardableResult
+    func clockIsWrong() -> Int64 {
+        log.error(
+            "apns calls a young provider token expired: check this host's clock",
+            ["wall_seconds": .int(time.wall.second.seconds)]
+        )
+        return openBreaker(.provider, reason: "ExpiredProviderToken")
     }
 
     /// One retry on a fresh connection; not again when that connection fails at once.
@@ -133,7 +151,12 @@ extension APNsPool {
         probeEnded(job, .inconclusive)
         let isEpisode = entry.isAfterServerError && !entry.hasSucceeded
         guard !job.hasRetriedServer, !isEpisode, hasRoom(job) else {
-            finish(job, verdict)
+            serverFailures += 1
+            // So many in a row, over several connections, are no matter of one message.
+            let wait =
+                serverFailures < Self.serverFailureLimit
+                ? 0 : openBreaker(.provider, reason: verdict.reason)
+            finish(job, verdict.waiting(wait))
             return
         }
         metrics.count(.retriedServer)
@@ -146,6 +169,7 @@ extension APNsPool {
     private func hold(_ job: PushJob, after entry: PoolConnection, _ verdict: RelayVerdict) {
         var job = job
         job.isProbe = false
+        job.isInSingleFile = false
         job.afterConnection = entry.serial
         job.lastVerdict = verdict
         lanes[lane(of: job)].held.append(job)

@@ -9,6 +9,9 @@ import TLS
 extension APNsPool {
     /// How often tokens, idle connections and the clock are looked at.
     private static let upkeepInterval = Duration.seconds(20)
+    /// Bytes of the peer's window that one more message may need; with less left a message waits for
+    /// another connection.
+    private static let windowReserve = 6_000
 
     func openIfWanted(lane index: Int) {
         let now = now
@@ -16,7 +19,8 @@ extension APNsPool {
         if lanes[index].wantsConnection(at: now) {
             open(lane: index)
         } else if now < lanes[index].nextOpening {
-            armOpening(at: lanes[index].nextOpening)
+            giveBackHopeless(lane: index)
+            armOpening(lane: index, at: lanes[index].nextOpening)
         }
     }
 
@@ -51,6 +55,7 @@ extension APNsPool {
         )
         settings.maximumStreams = configuration.maximumStreams
         settings.singleStreamUntilFirstSuccess = true
+        settings.windowReserve = Self.windowReserve
         settings.commonHeaders = [
             HTTP2Field("authorization", "bearer \(compact)"),
             HTTP2Field("apns-topic", configuration.credentials.topic),
@@ -104,12 +109,14 @@ extension APNsPool {
         for job in takeWaiting(lane: index) { finish(job, job.lastVerdict ?? verdict) }
     }
 
-    private func armOpening(at moment: Int64) {
-        guard openingTimer == nil else { return }
-        openingTimer = loop.executor.schedule(after: .milliseconds(max(1, moment - now))) {
-            [weak self] in
+    private func armOpening(lane index: Int, at moment: Int64) {
+        guard lanes[index].openingTimer == nil else { return }
+        let wait = Duration.milliseconds(max(1, moment - now))
+        lanes[index].openingTimer = loop.executor.schedule(after: wait) { [weak self] in
             self?.assumeIsolated { pool in
-                pool.openingTimer = nil
+                pool.lanes[index].openingTimer = nil
+                // The loop's own clock has waited: nobody has to believe another one.
+                if pool.lanes[index].nextOpening <= moment { pool.lanes[index].nextOpening = .min }
                 pool.dispatch()
             }
         }
@@ -156,92 +163,6 @@ extension APNsPool {
         where other.isReplaced && other.serial < entry.serial && !other.isRetired {
             retire(other, why: nil)
         }
-    }
-
-    /// The peer said GOAWAY: what it did not process comes back as refused by itself.
-    private func left(_ entry: PoolConnection, _ goAway: HTTP2GoAway, lane index: Int) {
-        guard !entry.wasReported else { return }
-        entry.wasReported = true
-        entry.isRetired = true
-        giveBackOwn(of: entry, lane: index)
-        metrics.count(.goAway)
-        var reason = goAway.code.description
-        if case .reason(let word, _) = ProviderAnswer.read(goAway.debugData) {
-            reason = word
-            let answer = ProviderAnswer(status: 400, body: .reason(word, timestamp: nil))
-            switch ProviderRule.treatment(of: answer) {
-            case .providerHeld: openBreaker(.provider, reason: word)
-            case .topicHeld: openBreaker(.topic, reason: word)
-            case .tokenUpdates: policy.tooManyUpdates(at: now)
-            case .tokenExpired: _ = policy.expired(entry.token, at: now)
-            case .accepted, .deviceDead, .deviceSuspect, .deviceOtherTopic, .deviceThrottled,
-                .messageRefused, .connectionIdle, .serverFailed, .unintelligible:
-                break
-            }
-        }
-        log.warning(
-            "apns is closing a connection",
-            ["connection": .int(entry.serial), "reason": .string(reason)]
-        )
-        if !entry.hasSucceeded { noteFailure(lane: index) }
-        if !isStopping, entry.hasSucceeded, lanes[index].connections.filter(\.isHopeful).isEmpty {
-            open(lane: index)
-        }
-    }
-
-    private func ended(_ entry: PoolConnection, _ closure: HTTP2Closure, lane index: Int) {
-        giveBackOwn(of: entry, lane: index)
-        // It may have closed before anybody looked at its GOAWAY.
-        if let goAway = entry.connection.goAway { left(entry, goAway, lane: index) }
-        if closure == .local || entry.wasReported || isStopping { return }
-        entry.wasReported = true
-        let hadConnected = entry.wasAnnounced
-        metrics.count(hadConnected ? .lost : .connectFailed)
-        log.warning(
-            hadConnected ? "apns connection lost" : "apns cannot be reached",
-            ["connection": .int(entry.serial), "reason": .text(closure)]
-        )
-        if case .transport(let error) = closure, error.code == .verification {
-            openBreaker(.provider, reason: "CertificateNotTrusted")
-        }
-        if entry.hasSucceeded { return }
-        noteFailure(lane: index)
-        // Whoever cannot live to see the next opening is told at once when to come back.
-        let wait = max(1, lanes[index].nextOpening - now)
-        let next = lanes[index].nextOpening
-        let hopeless =
-            lanes[index].queue.removeAll { $0.deadline <= next }
-            + lanes[index].held.filter { $0.deadline <= next }
-        lanes[index].held.removeAll { $0.deadline <= next }
-        for job in hopeless {
-            finish(job, job.lastVerdict ?? .network(.none, retryAfterMilliseconds: wait))
-        }
-    }
-
-    private func noteFailure(lane index: Int) {
-        let attempt = lanes[index].failures
-        lanes[index].failures += 1
-        // At least half of the ceiling, so that a peer in trouble is left alone for a while.
-        let ceiling = backoff.ceiling(attempt: attempt).clampedNanoseconds / 1_000_000
-        let jitter = Int64(random.uniform(below: UInt64(ceiling / 2) + 1))
-        lanes[index].nextOpening = now + ceiling / 2 + jitter
-    }
-
-    private func giveBackOwn(of entry: PoolConnection, lane index: Int) {
-        lanes[index].held += entry.own
-        entry.own = []
-    }
-
-    /// Takes a connection out of service; what is under way on it goes on.
-    func retire(_ entry: PoolConnection, why: PoolMetrics.Event?) {
-        guard !entry.isRetired else { return }
-        entry.isRetired = true
-        if let why { metrics.count(why) }
-        for index in lanes.indices where lanes[index].connections.contains(where: { $0 === entry })
-        {
-            giveBackOwn(of: entry, lane: index)
-        }
-        entry.connection.drain()
     }
 
     // MARK: - Upkeep

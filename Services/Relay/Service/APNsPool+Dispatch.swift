@@ -79,7 +79,7 @@ extension APNsPool {
             let entry = lanes.lazy.flatMap(\.connections).first { $0.serial == serial }
             guard let entry else { continue }
             let connection = entry.connection
-            let answered = await connection.ping(timeout: .seconds(2))
+            let answered = await connection.ping(timeout: configuration.pingTimeout)
             entry.isPinging = false
             if answered { entry.lastUsed = now } else { retire(entry, why: .silent) }
             dispatch()
@@ -94,6 +94,13 @@ extension APNsPool {
             finish(job, overdue(job))
             return true
         }
+        let device = job.push.deviceToken
+        if let wait = throttles.wait(for: device, at: now) {
+            metrics.count(.held)
+            finish(job, .throttled(retryAfterMilliseconds: wait))
+            return true
+        }
+        job.isInSingleFile = throttles.isWatched(device)
         switch admission(at: now) {
         case .pass: break
         case .probe: job.isProbe = true
@@ -102,6 +109,7 @@ extension APNsPool {
             finish(job, verdict)
             return true
         }
+        CrashPoint.reach("apns request sending")
         let refusal = entry.connection.submit(
             request(job),
             tag: job.id,
@@ -109,7 +117,9 @@ extension APNsPool {
         )
         switch refusal {
         case nil:
+            CrashPoint.reach("apns request sent")
             inFlight[job.id] = InFlight(job: job, entry: entry, startedAt: now)
+            if job.isInSingleFile { throttles.began(device) }
             return true
         case .tooLarge:
             probeEnded(job, .inconclusive)
@@ -118,6 +128,7 @@ extension APNsPool {
         case .notReady, .noCapacity, .refused, .neverWritten, .cancelled:
             probeEnded(job, .inconclusive)
             job.isProbe = false
+            job.isInSingleFile = false
             lanes[lane].queue.prepend(job)
             return false
         }
@@ -154,6 +165,8 @@ extension APNsPool {
 
     private func admission(at now: Int64) -> JobAdmission {
         guard providerBreaker.isOpen || topicBreaker.isOpen else { return .pass }
+        // Before the place of a probe is taken that the other scope would hold back.
+        if let held = held(at: now) { return .hold(held) }
         switch providerBreaker.admit(at: now) {
         case .hold(let reason, let wait):
             return .hold(.held(reason: reason, scope: .provider, retryAfterMilliseconds: wait))

@@ -25,6 +25,8 @@ package actor APNsPool {
         /// From acceptance to verdict.
         package var deadline = Duration.seconds(10)
         package var connectTimeout = Duration.seconds(5)
+        /// How long an idle connection has to answer a PING before it is given up.
+        package var pingTimeout = Duration.seconds(2)
 
         package init(
             environment: APNsEnvironment,
@@ -39,7 +41,9 @@ package actor APNsPool {
         }
     }
 
-    /// An idle connection older than this is asked for a sign of life before it is used.
+    /// After this long without use a connection is asked for a sign of life before it is used. Apple
+    /// allows a PING after an hour for keeping a connection; ours end before, with their token, while
+    /// middle boxes forget them after half an hour. So it is one PING for a message, never a habit.
     static let pingAfterMilliseconds: Int64 = 15 * 60_000
     /// Requests in a row without any answer that retire a connection.
     static let silentLimit = 3
@@ -71,11 +75,13 @@ package actor APNsPool {
     var clock = ClockWatch()
     var providerBreaker = Breaker()
     var topicBreaker = Breaker()
+    var throttles = DeviceThrottles()
+    /// Messages in a row that ended with a 5xx.
+    var serverFailures = 0
     // Scheduling.
     var isLookScheduled = false
     var sweepTimer: LoopTimer?
     var upkeepTimer: LoopTimer?
-    var openingTimer: LoopTimer?
     var isStopping = false
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -216,8 +222,8 @@ package actor APNsPool {
         }
         sweepTimer?.cancel()
         upkeepTimer?.cancel()
-        openingTimer?.cancel()
         for lane in lanes {
+            lane.openingTimer?.cancel()
             for entry in lane.connections { entry.connection.close() }
         }
         for index in lanes.indices { lanes[index].connections = [] }

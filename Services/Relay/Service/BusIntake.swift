@@ -13,10 +13,19 @@ package final class BusIntake: Sendable {
     /// Messages that one principal may have under way.
     private let credit: Int
     private let underWay = Locked<[String: Int]>([:])
+    private let boot: String?
 
-    package init(relay: Relay, credit: Int, time: any TimeSource, log: Log) {
+    /// `boot` is the boot id of this host.
+    package init(
+        relay: Relay,
+        credit: Int,
+        boot: String? = HostBoot.identifier(),
+        time: any TimeSource,
+        log: Log
+    ) {
         self.relay = relay
         self.credit = credit
+        self.boot = boot
         self.time = time
         self.log = log
     }
@@ -38,6 +47,13 @@ package final class BusIntake: Sendable {
         let total = request.messages.count
         guard total > 0 else {
             _ = await emit(RelayVerdicts(verdicts: [], last: true))
+            return
+        }
+        if isLate(request) {
+            log.warning("messages lay unread for too long", ["messages": .int(total)])
+            let busy = RelayVerdict.busy()
+            let verdicts = (0..<total).map { busy.entry(at: $0) }
+            _ = await emit(RelayVerdicts(verdicts: verdicts, last: true))
             return
         }
         // As many places as verdicts, so that nobody who brings some ever waits.
@@ -65,6 +81,12 @@ package final class BusIntake: Sendable {
                 isHeard = await emit(RelayVerdicts(verdicts: batch, last: known == total))
             }
         }
+    }
+
+    /// Whether the sender's check of the messages is no longer valid, as far as the clocks are one.
+    private func isLate(_ request: RelaySend) -> Bool {
+        guard let sendBy = request.sendBy, sendBy.boot == boot else { return false }
+        return time.monotonic.nanoseconds / 1_000_000 > sendBy.milliseconds
     }
 
     private func check(

@@ -20,6 +20,12 @@ final class PoolConnection {
     var isReplaced = false
     var isPinging = false
     var hasSucceeded = false
+    /// Answers that came over it.
+    var answers = 0
+    /// Its end was counted for the pace of the openings.
+    var isPaced = false
+    /// Monotonic milliseconds.
+    let openedAt: Int64
     /// Monotonic milliseconds of the last answer or, before it, of the opening.
     var lastUsed: Int64
     /// Messages that only this connection may take.
@@ -36,18 +42,22 @@ final class PoolConnection {
         self.connection = connection
         self.token = token
         self.isAfterServerError = isAfterServerError
+        self.openedAt = openedAt
         lastUsed = openedAt
     }
 
-    /// Bytes that must be left of the peer's connection window for one more message.
-    private static let windowReserve = 6_000
+    /// A connection that lived so long was worth its handshake; milliseconds.
+    private static let worthwhileLife: Int64 = 60_000
+    /// So was one that brought so many answers.
+    private static let worthwhileAnswers = 20
+
+    /// Whether it was worth its handshake, so that it is replaced without delay.
+    func wasWorthwhile(at now: Int64) -> Bool {
+        answers >= Self.worthwhileAnswers || now - openedAt >= Self.worthwhileLife
+    }
 
     /// Messages it takes now.
-    var room: Int {
-        guard !isRetired, !isPinging, connection.state == .ready else { return 0 }
-        if connection.windowLeft < Self.windowReserve, connection.activeStreams > 0 { return 0 }
-        return connection.capacity
-    }
+    var room: Int { isRetired || isPinging ? 0 : connection.capacity }
 
     /// Whether it can be expected to take messages now or soon.
     var isHopeful: Bool {

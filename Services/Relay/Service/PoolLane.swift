@@ -1,4 +1,5 @@
 import HTTP2
+import Loop
 import RelayCore
 
 /// Connections of one purpose and what waits for them.
@@ -9,10 +10,16 @@ struct PoolLane {
     /// Messages that need a connection which does not exist yet.
     var held: [PushJob] = []
     var connections: [PoolConnection] = []
-    /// Failed openings in a row.
+    /// Openings in a row that brought no success.
     var failures = 0
+    /// Connections in a row that ended before they were worth their handshake.
+    var shortLived = 0
+    /// Ends of connections with a smaller serial number were counted together with one before.
+    var countsFrom = 0
     /// No opening before that time; monotonic milliseconds.
     var nextOpening: Int64 = .min
+    /// Ends the wait before the next opening.
+    var openingTimer: LoopTimer?
     /// Whether the next connection follows one that answered 5xx.
     var isAfterServerError = false
 
@@ -20,7 +27,7 @@ struct PoolLane {
 
     var waiting: Int { queue.count + held.count + connections.reduce(0) { $0 + $1.own.count } }
 
-    /// The usable connection with the most room, the least loaded among equals.
+    /// The least loaded of the connections that have room, streams and window alike.
     func best() -> PoolConnection? {
         var best: PoolConnection?
         for entry in connections where entry.room > 0 {

@@ -86,14 +86,19 @@ final class PoolMetrics: Sendable {
         counter.add()
     }
 
-    /// Counts an answer that asks for people.
+    private static let ownAlarms: Set = [certificateNotTrusted, "RelayNotConfigured"]
+    /// What the breaker says when APNs, or who answers in its place, shows the wrong certificate.
+    static let certificateNotTrusted = "CertificateNotTrusted"
+
+    /// Counts what asks for people.
     func alarm(_ reason: String) {
         metrics.counter(
             "pushbus_relay_alarms_total",
             help: "Answers of APNs that the operator must act on",
             labels: [
                 "environment": environment,
-                "reason": ProviderRule.isKnown(reason) ? reason : "other",
+                "reason": ProviderRule.isKnown(reason) || Self.ownAlarms.contains(reason)
+                    ? reason : "other",
             ]
         ).add()
     }

@@ -23,6 +23,8 @@ struct PushJob: Sendable {
     var hasChangedConnection = false
     /// Times that APNs provably did not process it.
     var refusals = 0
+    /// Whether its device takes one message at a time, and this one is it.
+    var isInSingleFile = false
     /// Whether a breaker lets it through to find out.
     var isProbe = false
     /// What an earlier try ended with, if there was one.

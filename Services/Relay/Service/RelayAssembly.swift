@@ -40,6 +40,7 @@ package enum RelayAssembly {
                 endpoint: endpoint,
                 security: settings.security,
                 routes: routes,
+                announcedIn: settings.announcement,
                 metrics: context.metrics,
                 log: context.log,
                 random: context.random
@@ -64,8 +65,9 @@ package enum RelayAssembly {
                 )
             )
         }
-        // Longer than the deadline of a message, so that what is under way can end.
-        return ProcessMain.Assembly(services, gracePeriod: settings.apns.deadline + .seconds(2))
+        // Longer than the interfaces wait for what is under way, which is longer than the deadline
+        // of a message.
+        return ProcessMain.Assembly(services, gracePeriod: settings.apns.deadline + .seconds(4))
     }
 
     private static func relay(

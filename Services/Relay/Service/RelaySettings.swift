@@ -35,6 +35,7 @@ package struct RelaySettings: Sendable {
     }
 
     package let bind: BusEndpoint?
+    package let announcement: EndpointFile?
     package let security: BusSecurity
     package let http: HTTPServerConfiguration?
     package let limits: SendLimits.Settings
@@ -44,7 +45,9 @@ package struct RelaySettings: Sendable {
 
     /// Reads all of it and calls `finish()`.
     package init(_ reader: inout EnvironmentReader) throws(ConfigurationErrors) {
-        security = BusSettings(&reader).security
+        let bus = BusSettings(&reader)
+        security = bus.security
+        announcement = bus.announcement(&reader)
         bind = reader.optionalValue(
             "BIND",
             help: "our bus endpoint, ipc:///absolute/path or tcp://address:port"
@@ -55,9 +58,11 @@ package struct RelaySettings: Sendable {
             in: 1...65_536,
             help: "messages that one principal on the bus may have under way"
         )
-        http = Self.http(&reader)
+        var http = Self.http(&reader)
         limits = Self.limits(&reader)
         apns = Self.apns(&reader)
+        http?.limits.fit(limits, deadline: apns.deadline)
+        self.http = http
         profile =
             reader.optionalValue(
                 "PUSHBUS_APP_PROFILE",
@@ -73,19 +78,9 @@ package struct RelaySettings: Sendable {
     }
 
     private static func http(_ reader: inout EnvironmentReader) -> HTTPServerConfiguration? {
-        let address = reader.optionalValue(
-            "HTTP",
+        let listener = HTTPServerConfiguration.read(
+            &reader,
             help: "address and port of POST /v1/send, port 0 for any"
-        ) { try HostAndPort(parsing: $0) }
-        let certificate = reader.optionalPath(
-            "HTTP_CERTIFICATE_FILE",
-            help: "certificate chain (PEM); needed with a key for any address but loopback"
-        )
-        let key = reader.optionalPath("HTTP_KEY_FILE", help: "private key (PEM)")
-        let isProxied = reader.bool(
-            "HTTP_TRUSTED_PROXY",
-            default: false,
-            help: "a proxy in front ends TLS and is the only one that reaches this port"
         )
         let sourceHeader = reader.optionalString(
             "HTTP_SOURCE_HEADER",
@@ -97,28 +92,9 @@ package struct RelaySettings: Sendable {
             in: .milliseconds(100)...(.seconds(30)),
             help: "time for the upload of one request"
         )
-        if (certificate == nil) != (key == nil) {
-            reader.reject("HTTP_KEY_FILE", "needs HTTP_CERTIFICATE_FILE beside it, and the reverse")
-        }
-        guard let address else { return nil }
-        var configuration = HTTPServerConfiguration(
-            host: address.host,
-            port: address.port,
-            trustedProxy: isProxied,
-            sourceHeader: sourceHeader
-        )
-        if let certificate, let key {
-            configuration.tls = TLSFiles(certificatePath: certificate, keyPath: key)
-        }
-        if !address.isLoopback, configuration.tls == nil, !isProxied {
-            reader.reject(
-                "HTTP",
-                "is reachable from outside: needs HTTP_CERTIFICATE_FILE and "
-                    + "HTTP_KEY_FILE, or an HTTP_TRUSTED_PROXY in front"
-            )
-        }
+        guard var configuration = listener else { return nil }
+        configuration.sourceHeader = sourceHeader
         configuration.limits.uploadTimeout = upload
-        configuration.limits.stopGrace = .seconds(9)
         return configuration
     }
 
@@ -224,5 +200,15 @@ package struct RelaySettings: Sendable {
             throw SettingError("has to be sandbox, production or both, separated by a comma")
         }
         return environments
+    }
+}
+
+extension HTTPServerLimits {
+    /// Room for as many sends as are allowed, for those that are turned away meanwhile, and for a
+    /// stop that waits for every answer of APNs.
+    fileprivate mutating func fit(_ limits: SendLimits.Settings, deadline: Duration) {
+        concurrentRequests = limits.concurrent + 224
+        connections = 2 * concurrentRequests
+        stopGrace = deadline + .seconds(2)
     }
 }

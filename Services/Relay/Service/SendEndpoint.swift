@@ -78,6 +78,7 @@ package struct SendEndpoint: HTTPHandler {
 
     package func refusal(_ refusal: HTTPRefusal, _ head: HTTPRequestHead) -> HTTPResponse {
         switch refusal {
+        case .malformed: response(.invalidRequest)
         case .bodyTooLarge: response(.requestTooLarge)
         case .uploadTimeout: response(.requestTimeout)
         case .busy, .stopping: response(.busy)

@@ -41,6 +41,12 @@ static inline long ccurl_get_long(CURL *handle, CURLINFO info) {
     return value;
 }
 
+static inline long long ccurl_get_size(CURL *handle, CURLINFO info) {
+    curl_off_t value = 0;
+    (curl_easy_getinfo)(handle, info, &value);
+    return value;
+}
+
 static inline void *ccurl_get_private(CURL *handle) {
     char *value = NULL;
     (curl_easy_getinfo)(handle, CURLINFO_PRIVATE, &value);

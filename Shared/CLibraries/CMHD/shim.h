@@ -33,6 +33,38 @@ static inline struct MHD_OptionItem cmhd_option_connection(
     return item;
 }
 
+static inline int cmhd_hex(char digit) {
+    if (digit >= '0' && digit <= '9') return digit - '0';
+    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+    if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+    return -1;
+}
+
+// Decodes percent escapes as MHD_http_unescape does, but leaves %00 as it is: a zero byte would end
+// the text that callbacks get, and another path than the one that was sent would be answered.
+static inline size_t cmhd_unescape(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context;
+    (void)connection;
+    char *out = text;
+    for (const char *in = text; *in;) {
+        int high = in[0] == '%' ? cmhd_hex(in[1]) : -1;
+        int low = high >= 0 ? cmhd_hex(in[2]) : -1;
+        if (low >= 0 && (high | low) != 0) {
+            *out++ = (char)(high << 4 | low);
+            in += 3;
+        } else {
+            *out++ = *in++;
+        }
+    }
+    *out = 0;
+    return (size_t)(out - text);
+}
+
+static inline struct MHD_OptionItem cmhd_option_unescape(void) {
+    struct MHD_OptionItem item = {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)cmhd_unescape, NULL};
+    return item;
+}
+
 static inline void *cmhd_socket_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

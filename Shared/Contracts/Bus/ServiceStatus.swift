@@ -17,6 +17,10 @@ package struct ServiceStatusAnswer: BusMessage, Hashable {
     /// Counters and gauges by name (labels included), as the metrics page shows them.
     package var metrics: [String: Double]
 
+    /// Delivery's metric for the Unix second at which a relay said last that it has no credentials; 0
+    /// when its last word was another.
+    package static let relayNotConfiguredMetric = "pushbus_delivery_relay_not_configured_seconds"
+
     package init(
         service: String,
         version: String,

@@ -39,10 +39,39 @@ package struct RelaySend: BusRequest, PackedMessage, Hashable {
         }
     }
 
+    /// An instant of the monotonic clock of one host, for peers on the same one.
+    package struct Instant: Codable, Hashable, Sendable {
+        /// The kernel's boot id of that host.
+        package var boot: String
+        /// Milliseconds since that boot.
+        package var milliseconds: Int64
+
+        package init(boot: String, milliseconds: Int64) {
+            self.boot = boot
+            self.milliseconds = milliseconds
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case boot
+            case milliseconds = "monotonic_ms"
+        }
+    }
+
+    /// A relay that reads the messages later than this sends none of them. One on another host
+    /// cannot tell, since there is no common clock, and one that does not know the field does not.
+    package var sendBy: Instant?
     /// At most ``BusLimits/records``; verdicts name a message by its place here.
     package var messages: [Message]
 
-    package init(messages: [Message]) { self.messages = messages }
+    package init(messages: [Message], sendBy: Instant? = nil) {
+        self.messages = messages
+        self.sendBy = sendBy
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case messages
+        case sendBy = "send_by"
+    }
 
     package func checkBounds() throws(ContractViolation) {
         try ContractViolation.check(
@@ -56,7 +85,13 @@ package struct RelaySend: BusRequest, PackedMessage, Hashable {
     }
 
     package func pack(into packer: inout some Packer) {
-        packer.beginMap(fields: 1)
+        packer.beginMap(fields: sendBy == nil ? 1 : 2)
+        if let sendBy {
+            packer.key("send_by")
+            packer.beginMap(fields: 2)
+            packer.field("boot", text: sendBy.boot)
+            packer.field("monotonic_ms", integer: sendBy.milliseconds)
+        }
         packer.key("messages")
         packer.beginArray(elements: messages.count)
         for message in messages {
@@ -72,6 +107,12 @@ package struct RelaySend: BusRequest, PackedMessage, Hashable {
     }
 
     package init(packed value: some PackedValue) throws(ContractViolation) {
+        if let instant = try value.field("send_by") {
+            sendBy = Instant(
+                boot: try instant.required("boot").text(),
+                milliseconds: try instant.required("monotonic_ms").integer()
+            )
+        }
         messages = []
         for element in try value.required("messages").elements() {
             guard let token = DeviceToken(try element.required("device_token").text()) else {

@@ -32,6 +32,11 @@ package struct Envelope: Codable, Hashable, Sendable {
     package static let ciphertextRange = 16...2070
     package static let nonceBytes = 12
 
+    /// The associated data: `ServerBee.Push.v1`, key id and identity joined by a vertical bar.
+    package static func associatedData(keyID: KeyID, identity: String) -> [UInt8] {
+        Array("ServerBee.Push.v1|\(keyID)|\(identity)".utf8)
+    }
+
     package func checkBounds(at pointer: String = "") throws(ContractViolation) {
         try ContractViolation.check(version == 1, "\(pointer)/version", "must be 1")
         try ContractViolation.check(

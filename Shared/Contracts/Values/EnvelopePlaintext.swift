@@ -32,4 +32,16 @@ package struct EnvelopeIdentity: Hashable, Sendable {
         self.userID = userID
         self.installationID = installationID
     }
+
+    /// What the envelope's `identity` is the SHA-256 of: the compact JSON array of the three strings,
+    /// with `/` written as it is.
+    package var hashedText: [UInt8] {
+        var json = CompactJSON(reservingBytes: 128)
+        json.array {
+            $0.value(deploymentID.text)
+            $0.value(userID.text)
+            $0.value(installationID.text)
+        }
+        return json.bytes
+    }
 }

@@ -16,6 +16,9 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var maximumStreams = 1_000
     /// One stream until the first 2xx answer, as APNs demands of token authentication.
     package var singleStreamUntilFirstSuccess = false
+    /// Bytes of the peer's connection window below which a connection that works on requests takes
+    /// no further one; 0 lets bodies wait for the window inside the connection.
+    package var windowReserve = 0
     /// Names (lowercase) of the answer's fields to keep.
     package var keptHeaders: [String] = ["content-type", "retry-after"]
     /// Most bytes of an answer's body to keep.

@@ -88,8 +88,10 @@ extension HTTP2ClientConnection {
     /// Hands the collected outcomes to those who wait for them.
     func deliver() {
         while let session, !session.completed.isEmpty {
-            let completed = session.completed
-            session.completed = []
+            // Kept between calls for its room; empty while outcomes are handed out.
+            var completed: [(reply: HTTP2ClientSession.Reply, outcome: HTTP2Outcome)] = []
+            swap(&completed, &delivered)
+            session.takeCompleted(into: &completed)
             for (reply, outcome) in completed {
                 switch reply {
                 case .nobody: break
@@ -97,6 +99,8 @@ extension HTTP2ClientConnection {
                 case .continuation(let continuation, _): continuation.resume(returning: outcome)
                 }
             }
+            completed.removeAll(keepingCapacity: true)
+            swap(&completed, &delivered)
             if !batch.isEmpty {
                 let ready = batch
                 batch = []

@@ -55,6 +55,10 @@ package final class HTTP2ClientConnection: @unchecked Sendable {
     var capacityWaiters: [CapacityWaiter] = []
     var nextID: UInt64 = 0
     var batch: [HTTP2Completion] = []
+    /// Room for the outcomes of the next batch.
+    var delivered: [(reply: HTTP2ClientSession.Reply, outcome: HTTP2Outcome)] = []
+    /// The timeout of the last request in nanoseconds: it seldom changes and is dear to convert.
+    var lastTimeout: (duration: Duration, nanoseconds: Int64) = (.zero, 0)
     var hasNewState = false
     /// What the owner could see last; a change of it is worth a call.
     var seenCapacity = 0
@@ -73,6 +77,11 @@ package final class HTTP2ClientConnection: @unchecked Sendable {
         self.resolver = resolver
     }
 
+    deinit {
+        // Only when the loop ended before the connection did.
+        if socket >= 0 { Glibc.close(socket) }
+    }
+
     // MARK: What the pool wants to know (loop thread)
 
     /// Requests under way, those included whose stream is still being reset.
@@ -89,11 +98,15 @@ package final class HTTP2ClientConnection: @unchecked Sendable {
     /// Requests that `submit` takes now.
     package var capacity: Int {
         guard state == .ready, let session else { return 0 }
-        return max(0, min(streamLimit, configuration.maximumStreams) - session.activeCount)
+        let active = session.activeCount
+        let reserve = configuration.windowReserve
+        if reserve > 0, active > 0, session.windowLeft < reserve { return 0 }
+        return max(0, min(streamLimit, configuration.maximumStreams) - active)
     }
 
-    /// Bytes that the peer's connection window still takes; beyond it bodies wait in this process.
-    package var windowLeft: Int { session?.remoteWindow ?? 65_535 }
+    /// Bytes that the peer's connection window still takes, what is under way already counted; below
+    /// zero bodies wait in this process.
+    package var windowLeft: Int { session?.windowLeft ?? 65_535 }
 
     /// Requests in a row that ended by their deadline without an answer.
     package var silentStreams: Int { session?.silentStreams ?? 0 }
@@ -122,13 +135,17 @@ package final class HTTP2ClientConnection: @unchecked Sendable {
         reply: HTTP2ClientSession.Reply
     ) -> HTTP2NotSent? {
         guard state == .ready, let session else { return .notReady }
-        guard capacity > 0 else { return .noCapacity }
-        let deadline = monotonicNanoseconds() &+ timeout.nanosecondsClamped
+        let room = capacity
+        guard room > 0 else { return .noCapacity }
+        if timeout != lastTimeout.duration {
+            lastTimeout = (timeout, timeout.nanosecondsClamped)
+        }
+        let deadline = monotonicNanoseconds() &+ lastTimeout.nanoseconds
         if let refusal = session.submit(request, deadline: deadline, reply: reply) {
             if refusal == .notReady, !session.allowsRequests { setState(.draining(nil)) }
             return refusal
         }
-        seenCapacity = min(seenCapacity, capacity)
+        seenCapacity = min(seenCapacity, room - 1)
         if deadline < deadlineTimerAt { armDeadlineTimer(at: deadline) }
         scheduleFlush()
         return nil

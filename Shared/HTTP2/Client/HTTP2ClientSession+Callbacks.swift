@@ -19,14 +19,13 @@ func makeClientCallbacks() -> OpaquePointer? {
         guard let frame, let name, let value else { return 0 }
         let index = slotIndex(session, frame.pointee.hd.stream_id)
         guard index >= 0 else { return 0 }
-        withClient(context) { client in
+        return withClient(context) { client in
             client.header(
                 index,
                 UnsafeBufferPointer(start: name, count: nameLength),
                 UnsafeBufferPointer(start: value, count: valueLength)
             )
         }
-        return 0
     }
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
         session,
@@ -37,20 +36,21 @@ func makeClientCallbacks() -> OpaquePointer? {
         context in
         let index = slotIndex(session, stream)
         guard index >= 0, let data else { return 0 }
-        withClient(context) { $0.data(index, UnsafeBufferPointer(start: data, count: length)) }
-        return 0
+        return withClient(context) { client in
+            client.data(index, UnsafeBufferPointer(start: data, count: length))
+        }
     }
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
         guard let frame else { return 0 }
-        withClient(context) { $0.frameReceived(frame) }
-        return 0
+        return withClient(context) { $0.frameReceived(frame) }
     }
     nghttp2_session_callbacks_set_before_frame_send_callback(callbacks) { session, frame, context in
         guard let frame, frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue) else { return 0 }
         let index = slotIndex(session, frame.pointee.hd.stream_id)
         guard index >= 0 else { return 0 }
-        withClient(context) { $0.slots[index].producedAt = $0.counts.produced }
-        return 0
+        return withClient(context) { client in
+            client.slots[index].producedAt = client.counts.produced
+        }
     }
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) {
         session,
@@ -59,9 +59,8 @@ func makeClientCallbacks() -> OpaquePointer? {
         context in
         let index = slotIndex(session, stream)
         guard index >= 0 else { return 0 }
-        withClient(context) { $0.streamClosed(index, code: code) }
         // Anything but 0 is fatal for the session, and leaks with a GOAWAY (CVE-2023-35945).
-        return 0
+        return withClient(context) { $0.streamClosed(index, code: code) }
     }
     return callbacks
 }
@@ -76,45 +75,36 @@ func readRequestBody(
     _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let buffer, let source, let flags else {
-        return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+    let failure = Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+    guard let buffer, let source, let flags else { return failure }
+    return withSession(context, HTTP2ClientSession.self, otherwise: failure) { client in
+        let count = client.slots[Int(source.pointee.fd)].body.read(
+            into: buffer,
+            capacity: capacity,
+            flags: flags
+        )
+        client.unsentBodyBytes -= max(0, count)
+        return count
     }
-    let index = Int(source.pointee.fd)
-    var moved = 0
-    withClient(context) { client in
-        let slot = client.slots + index
-        let left = slot.pointee.body.count - slot.pointee.bodyOffset
-        moved = min(left, capacity)
-        let offset = slot.pointee.bodyOffset
-        slot.pointee.body.withUnsafeBufferPointer { bytes in
-            if let base = bytes.baseAddress { buffer.update(from: base + offset, count: moved) }
-        }
-        slot.pointee.bodyOffset += moved
-        if moved == left { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-    }
-    return moved
 }
 
-/// Slot index of a stream, -1 if it has none.
-@inline(__always)
-private func slotIndex(_ session: OpaquePointer?, _ stream: Int32) -> Int {
-    Int(bitPattern: nghttp2_session_get_stream_user_data(session, stream)) - 1
-}
-
-/// Lends the session object that nghttp2 carries as its context; the object outlives nghttp2's
-/// session, which it owns.
+/// Calls the session and gives nghttp2's word for success.
 @inline(__always)
 private func withClient(
     _ context: UnsafeMutableRawPointer?,
     _ body: (HTTP2ClientSession) -> Void
-) {
-    guard let context else { return }
-    Unmanaged<HTTP2ClientSession>.fromOpaque(context)._withUnsafeGuaranteedRef { body($0) }
+) -> Int32 {
+    withSession(context, HTTP2ClientSession.self, otherwise: 0) { client in
+        body(client)
+        return 0
+    }
 }
 
 extension HTTP2ClientSession {
     /// Longest field value that is kept.
     static let keptValueBytes = 1_024
+    /// Most fields of an answer that are kept.
+    static let keptFields = 16
 
     func header(
         _ index: Int,
@@ -126,10 +116,13 @@ extension HTTP2ClientSession {
             slot.pointee.status = value.reduce(0) { $0 * 10 + Int($1) - 0x30 }
             return
         }
+        guard keptLengths & 1 << UInt64(truncatingIfNeeded: min(63, name.count)) != 0 else {
+            return
+        }
         for kept in keptHeaders where kept.name.count == name.count {
-            guard name.elementsEqual(kept.name), value.count <= Self.keptValueBytes else {
-                continue
-            }
+            guard name.elementsEqual(kept.name), value.count <= Self.keptValueBytes,
+                slot.pointee.fields.count < Self.keptFields
+            else { continue }
             slot.pointee.fields.append(
                 HTTP2Field(kept.text, String(decoding: value, as: UTF8.self))
             )
@@ -157,7 +150,7 @@ extension HTTP2ClientSession {
                 slots[index].fields = []
             }
         case NGHTTP2_SETTINGS.rawValue where head.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
-            hasSettings = true
+            noteSettings()
             if case .settings = events.last { return }
             events.append(.settings)
         case NGHTTP2_GOAWAY.rawValue:

@@ -16,8 +16,7 @@ final class HTTP2ClientSession {
 
     struct Slot {
         var reply = Reply.nobody
-        var body: [UInt8] = []
-        var bodyOffset = 0
+        var body = OutgoingBody()
         var streamID: Int32 = 0
         /// Bytes that the connection had produced before this request, -1 while it has not begun.
         var producedAt: Int64 = -1
@@ -42,16 +41,23 @@ final class HTTP2ClientSession {
     let slots: UnsafeMutablePointer<Slot>
     let slotCount: Int
     let keptHeaders: [(name: [UInt8], text: String)]
+    /// A bit for each length of a kept name, so that most fields are passed over at once.
+    let keptLengths: UInt64
     let keptBodyBytes: Int
     var completed: [(reply: Reply, outcome: HTTP2Outcome)] = []
     var events: [Event] = []
     private(set) var activeCount = 0
     private(set) var hasSucceeded = false
     private(set) var silentStreams = 0
-    var hasSettings = false
+    /// Streams that the peer allows, before this side's own cap; 1 before its first SETTINGS.
+    private(set) var remoteStreamLimit = 1
     var requestsBegun = 0
+    /// Bytes of bodies that nghttp2 has not taken yet.
+    var unsentBodyBytes = 0
 
     private(set) var pointer: OpaquePointer
+    /// Of the session at `pointer`, which is freed before.
+    private let memory = HTTP2Memory()
     private let encoder: HTTP2HeaderEncoder
     private var free: [Int32]
 
@@ -59,6 +65,7 @@ final class HTTP2ClientSession {
         slotCount = configuration.maximumStreams
         keptBodyBytes = configuration.keptBodyBytes
         keptHeaders = configuration.keptHeaders.map { (Array($0.utf8), $0) }
+        keptLengths = keptHeaders.reduce(0) { $0 | 1 << UInt64(min(63, $1.name.count)) }
         encoder = HTTP2HeaderEncoder(
             leading: 2,
             lasting: [
@@ -67,7 +74,7 @@ final class HTTP2ClientSession {
             ] + configuration.commonHeaders
         )
         free = (0..<Int32(slotCount)).reversed()
-        pointer = try Self.makeSession()
+        pointer = try Self.makeSession(memory)
         slots = .allocate(capacity: slotCount)
         slots.initialize(repeating: Slot(), count: slotCount)
         nghttp2_session_set_user_data(pointer, Unmanaged.passUnretained(self).toOpaque())
@@ -91,7 +98,9 @@ final class HTTP2ClientSession {
         slots.deallocate()
     }
 
-    private static func makeSession() throws(HTTP2Closure) -> OpaquePointer {
+    private static func makeSession(
+        _ memory: HTTP2Memory
+    ) throws(HTTP2Closure) -> OpaquePointer {
         var option: OpaquePointer?
         guard nghttp2_option_new(&option) == 0, let option else {
             throw .protocolViolation("out of memory")
@@ -105,22 +114,22 @@ final class HTTP2ClientSession {
         }
         defer { nghttp2_session_callbacks_del(callbacks) }
         var pointer: OpaquePointer?
-        let code = nghttp2_session_client_new2(&pointer, callbacks, nil, option)
+        // nghttp2 copies the table of functions.
+        var functions = memory.functions
+        let code = nghttp2_session_client_new3(&pointer, callbacks, nil, option, &functions)
         guard code == 0, let pointer else { throw .protocolViolation("out of memory") }
         return pointer
     }
 
     // MARK: What the connection may do
 
-    /// Streams that the peer allows, before this side's own cap.
-    var remoteStreamLimit: Int {
-        guard hasSettings else { return 1 }
-        return Int(
-            nghttp2_session_get_remote_settings(
-                pointer,
-                NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS
-            )
+    /// Reads what the peer's SETTINGS, which just came, allow.
+    func noteSettings() {
+        let limit = nghttp2_session_get_remote_settings(
+            pointer,
+            NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS
         )
+        remoteStreamLimit = Int(limit)
     }
 
     var allowsRequests: Bool {
@@ -132,8 +141,8 @@ final class HTTP2ClientSession {
         nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
     }
 
-    /// Bytes that the peer's connection window still takes.
-    var remoteWindow: Int { Int(nghttp2_session_get_remote_window_size(pointer)) }
+    /// Bytes that the peer's connection window still takes beyond the bodies that wait for it.
+    var windowLeft: Int { Int(nghttp2_session_get_remote_window_size(pointer)) - unsentBodyBytes }
 
     // MARK: Requests
 
@@ -150,7 +159,6 @@ final class HTTP2ClientSession {
         where !encoder.add(field.name, field.value, field.indexing) {
             return giveBack(index, .tooLarge)
         }
-        slots[index].body = request.body
         var provider = nghttp2_data_provider()
         provider.source.fd = free
         provider.read_callback = readRequestBody
@@ -161,19 +169,19 @@ final class HTTP2ClientSession {
                 encoder.fields,
                 encoder.count,
                 request.body.isEmpty ? nil : provider,
-                UnsafeMutableRawPointer(bitPattern: index + 1)
+                streamUserData(index)
             )
         }
-        guard stream > 0 else {
-            slots[index].body = []
-            return giveBack(index, .notReady)
-        }
-        slots[index].reply = reply
-        slots[index].streamID = stream
-        slots[index].deadline = deadline
-        slots[index].isActive = true
+        guard stream > 0 else { return giveBack(index, .notReady) }
+        let slot = slots + index
+        slot.pointee.body = OutgoingBody(request.body)
+        slot.pointee.reply = reply
+        slot.pointee.streamID = stream
+        slot.pointee.deadline = deadline
+        slot.pointee.isActive = true
         activeCount += 1
         requestsBegun += 1
+        unsentBodyBytes += request.body.count
         return nil
     }
 
@@ -207,19 +215,19 @@ final class HTTP2ClientSession {
 
     /// Reports a request at once; its slot stays taken until nghttp2 has closed the stream.
     private func abandon(_ index: Int, _ why: HTTP2Ambiguity) {
-        let slot = slots[index]
-        if slot.isComplete {
-            report(index, .response(response(of: index)))
-        } else if isUnwritten(slot) {
+        let slot = slots + index
+        if slot.pointee.isComplete {
+            reportResponse(index)
+        } else if isUnwritten(index) {
             report(index, .notSent(why == .cancelled ? .cancelled : .neverWritten))
         } else {
-            report(index, .ambiguous(why, status: slot.status == 0 ? nil : slot.status))
+            reportAmbiguous(index, why)
         }
-        slots[index].deadline = .max
+        slot.pointee.deadline = .max
         nghttp2_submit_rst_stream(
             pointer,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
-            slot.streamID,
+            slot.pointee.streamID,
             NGHTTP2_CANCEL.rawValue
         )
     }
@@ -227,44 +235,33 @@ final class HTTP2ClientSession {
     /// Ends every request after the connection is gone.
     func connectionLost() {
         for index in 0..<slotCount where slots[index].isActive {
-            let slot = slots[index]
-            if slot.isComplete {
-                report(index, .response(response(of: index)))
-            } else if isUnwritten(slot) {
+            if slots[index].isComplete {
+                reportResponse(index)
+            } else if isUnwritten(index) {
                 report(index, .notSent(.neverWritten))
             } else {
-                report(
-                    index,
-                    .ambiguous(.connectionLost, status: slot.status == 0 ? nil : slot.status)
-                )
+                reportAmbiguous(index, .connectionLost)
             }
             release(index)
         }
     }
 
     /// No byte of the request was ever handed to TLS.
-    private func isUnwritten(_ slot: Slot) -> Bool {
-        slot.producedAt < 0 || slot.producedAt >= counts.attempted
+    private func isUnwritten(_ index: Int) -> Bool {
+        slots[index].producedAt < 0 || slots[index].producedAt >= counts.attempted
     }
 
     // MARK: Called by nghttp2's callbacks
 
     func streamClosed(_ index: Int, code: UInt32) {
-        let slot = slots[index]
-        if slot.isComplete {
-            report(index, .response(response(of: index)))
+        if slots[index].isComplete {
+            reportResponse(index)
         } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
             report(index, .notSent(.refused))
-        } else if slot.producedAt < 0 {
+        } else if slots[index].producedAt < 0 {
             report(index, .notSent(.neverWritten))
         } else {
-            report(
-                index,
-                .ambiguous(
-                    .reset(HTTP2ErrorCode(rawValue: code)),
-                    status: slot.status == 0 ? nil : slot.status
-                )
-            )
+            reportAmbiguous(index, .reset(HTTP2ErrorCode(rawValue: code)))
         }
         release(index)
     }
@@ -274,7 +271,7 @@ final class HTTP2ClientSession {
         guard slots[index].status >= 200 else { return }
         slots[index].isComplete = true
         guard nghttp2_session_get_stream_local_close(pointer, stream) == 0 else { return }
-        report(index, .response(response(of: index)))
+        reportResponse(index)
         nghttp2_submit_rst_stream(
             pointer,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
@@ -283,29 +280,46 @@ final class HTTP2ClientSession {
         )
     }
 
-    private func response(of index: Int) -> HTTP2Response {
-        HTTP2Response(
-            status: slots[index].status,
-            headers: slots[index].fields,
-            body: slots[index].answer,
-            isBodyTruncated: slots[index].isTruncated
+    private func reportResponse(_ index: Int) {
+        let slot = slots + index
+        if case .nobody = slot.pointee.reply { return }
+        silentStreams = 0
+        if (200..<300).contains(slot.pointee.status) { hasSucceeded = true }
+        report(
+            index,
+            .response(
+                HTTP2Response(
+                    status: slot.pointee.status,
+                    headers: slot.pointee.fields,
+                    body: slot.pointee.answer,
+                    isBodyTruncated: slot.pointee.isTruncated
+                )
+            )
         )
+    }
+
+    private func reportAmbiguous(_ index: Int, _ why: HTTP2Ambiguity) {
+        let status = slots[index].status
+        report(index, .ambiguous(why, status: status == 0 ? nil : status))
     }
 
     /// Hands the outcome over once; later calls for the same request do nothing.
     private func report(_ index: Int, _ outcome: HTTP2Outcome) {
         if case .nobody = slots[index].reply { return }
-        if case .response(let response) = outcome {
-            silentStreams = 0
-            if (200..<300).contains(response.status) { hasSucceeded = true }
-        }
         completed.append((slots[index].reply, outcome))
         slots[index].reply = .nobody
     }
 
     private func release(_ index: Int) {
+        unsentBodyBytes -= slots[index].body.left
         slots[index] = Slot()
         free.append(Int32(index))
         activeCount -= 1
+    }
+
+    /// Exchanges the outcomes collected so far for an empty list with room.
+    func takeCompleted(into list: inout [(reply: Reply, outcome: HTTP2Outcome)]) {
+        list.removeAll(keepingCapacity: true)
+        swap(&list, &completed)
     }
 }

@@ -20,7 +20,6 @@ package final class HTTP2Server: @unchecked Sendable {
     }
 
     private let configuration: Configuration
-    private let tls: TLSContext
     private let loop: HTTP2Loop
     private let handler: any HTTP2ServerHandler
     private var listener: Int32 = -1
@@ -28,6 +27,8 @@ package final class HTTP2Server: @unchecked Sendable {
     private var nextID: UInt64 = 1
     /// Applied to connections accepted from now on; loop thread only.
     package var settings: HTTP2ServerSettings
+    /// Certificate and versions of connections accepted from now on; loop thread only.
+    package var tls: TLSContext
 
     package init(
         _ configuration: Configuration,
@@ -120,7 +121,8 @@ package final class HTTP2Server: @unchecked Sendable {
                 if errno == EMFILE || errno == ENFILE || errno == ENOMEM { restAfterShortage() }
                 return
             }
-            guard connections.count < configuration.maximumConnections else {
+            guard connections.count < configuration.maximumConnections, handler.admitsConnection()
+            else {
                 close(socket)
                 continue
             }

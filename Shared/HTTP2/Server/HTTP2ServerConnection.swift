@@ -45,6 +45,11 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         self.onEnd = onEnd
     }
 
+    deinit {
+        // Only when the loop ended before the connection did.
+        if socket >= 0 { Glibc.close(socket) }
+    }
+
     func start(handshakeTimeout: Duration) {
         do throws(SystemCallError) {
             try loop.epoll.watch(socket, for: .read) { _ in self.socketReady() }
@@ -65,6 +70,9 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     /// PING frames that the peer sent.
     package var pingsReceived: Int { session?.pingsReceived ?? 0 }
 
+    /// Bytes of the peer's header table: what its requests had indexed.
+    package var headerTableBytes: Int { session?.headerTableBytes ?? 0 }
+
     package var isOpen: Bool { socket >= 0 }
 
     /// Sends an answer; false when the stream is gone or was answered before.
@@ -72,6 +80,25 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     package func respond(_ stream: Int32, _ response: HTTP2ServerResponse) -> Bool {
         loop.executor.preconditionCurrent()
         guard let session, session.respond(stream, response) else { return false }
+        if session.queuedFrames > settings.maximumQueuedFrames { wantsClose = true }
+        scheduleFlush()
+        return true
+    }
+
+    /// Sends an answer without a body, whose fields the closure writes; for answers by the thousand.
+    @discardableResult
+    package func respond(
+        _ stream: Int32,
+        status: Int,
+        fields: (HTTP2FieldWriter) -> Void
+    ) -> Bool {
+        loop.executor.preconditionCurrent()
+        guard let session else { return false }
+        let isTaken = session.respond(stream, status: status, body: OutgoingBody()) { encoder in
+            fields(HTTP2FieldWriter(encoder: encoder))
+            return true
+        }
+        guard isTaken else { return false }
         if session.queuedFrames > settings.maximumQueuedFrames { wantsClose = true }
         scheduleFlush()
         return true
@@ -90,6 +117,13 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
     package func setMaximumConcurrentStreams(_ limit: UInt32) {
         loop.executor.preconditionCurrent()
         session?.submitLimit(limit)
+        scheduleFlush()
+    }
+
+    /// Sends PINGs, whose answers nobody waits for.
+    package func sendPings(_ count: Int) {
+        loop.executor.preconditionCurrent()
+        for _ in 0..<count { session?.ping() }
         scheduleFlush()
     }
 
@@ -154,6 +188,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         socket = -1
         let wasOpen = session != nil
         session?.onRequest = nil
+        session?.onPing = nil
         session = nil
         wire = nil
         tls = nil
@@ -183,12 +218,13 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
         do throws(HTTP2Closure) {
             let session = try HTTP2ServerSession(settings)
             session.onRequest = { [unowned self] request in
-                if request.pointee.isComplete {
-                    handler.requestEnded(request.pointee, on: self)
+                if request.isComplete {
+                    handler.requestEnded(&request, on: self)
                 } else {
-                    handler.requestBegan(request.pointee, on: self)
+                    handler.requestBegan(request, on: self)
                 }
             }
+            session.onPing = { [unowned self] in handler.pingReceived(on: self) }
             wire = HTTP2Wire(
                 tls: tls,
                 session: session.pointer,

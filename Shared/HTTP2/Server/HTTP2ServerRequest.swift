@@ -3,7 +3,7 @@ package struct HTTP2ServerRequest: Sendable {
     package internal(set) var stream: Int32
     package internal(set) var headers = HTTP2HeaderList()
     /// The body, at most as much of it as the server keeps.
-    package internal(set) var body: [UInt8] = []
+    package var body: [UInt8] = []
     /// The length of the whole body so far.
     package internal(set) var bodyBytes = 0
     /// The request ended; false while the body is still coming.
@@ -38,14 +38,36 @@ package struct HTTP2ServerResponse: Sendable {
     }
 }
 
+/// Takes the fields of an answer while it is written.
+package struct HTTP2FieldWriter {
+    let encoder: HTTP2HeaderEncoder
+
+    /// Adds a field; false when an answer cannot hold more.
+    @discardableResult
+    package func add(
+        _ name: StaticString,
+        _ value: UnsafeBufferPointer<UInt8>,
+        indexing: HTTP2Field.Indexing = .automatic
+    ) -> Bool {
+        encoder.add(name, value, indexing)
+    }
+}
+
 /// Answers the requests of all connections of a server; every call comes on its loop thread.
 package protocol HTTP2ServerHandler: AnyObject, Sendable {
     func connectionOpened(_ connection: HTTP2ServerConnection)
     /// The header fields are there and the body is still coming; answering now is allowed.
     func requestBegan(_ request: borrowing HTTP2ServerRequest, on connection: HTTP2ServerConnection)
     /// The request is complete. Answer with `respond` or `reset`, now or later, or never.
-    func requestEnded(_ request: borrowing HTTP2ServerRequest, on connection: HTTP2ServerConnection)
+    ///
+    /// The handler may keep the body by exchanging it for another array, whose memory then serves
+    /// the next request.
+    func requestEnded(_ request: inout HTTP2ServerRequest, on connection: HTTP2ServerConnection)
     func connectionClosed(_ connection: HTTP2ServerConnection)
+    /// Whether a peer that just connected is served; it is cut off before TLS otherwise.
+    func admitsConnection() -> Bool
+    /// The peer sent a PING, which is answered without the handler.
+    func pingReceived(on connection: HTTP2ServerConnection)
 }
 
 extension HTTP2ServerHandler {
@@ -55,6 +77,8 @@ extension HTTP2ServerHandler {
         on connection: HTTP2ServerConnection
     ) {}
     package func connectionClosed(_ connection: HTTP2ServerConnection) {}
+    package func admitsConnection() -> Bool { true }
+    package func pingReceived(on connection: HTTP2ServerConnection) {}
 }
 
 /// What a server says in its first SETTINGS and how much it takes.
@@ -67,6 +91,8 @@ package struct HTTP2ServerSettings: Sendable {
     package var connectionWindowBytes: Int32 = 65_535
     /// `SETTINGS_MAX_HEADER_LIST_SIZE`; nil leaves it out.
     package var maximumHeaderListBytes: UInt32? = nil
+    /// Names header table and frame size although they are those of RFC 9113, as APNs does.
+    package var statesDefaults = false
     /// Bytes of a body that are kept; the rest is counted and dropped.
     package var keptBodyBytes = 65_536
     /// Streams that a client may reset in one go, and per second after that, before GOAWAY.

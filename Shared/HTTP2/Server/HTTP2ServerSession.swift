@@ -8,10 +8,7 @@ import Glibc
 final class HTTP2ServerSession {
     struct Slot {
         var request = HTTP2ServerRequest(stream: 0)
-        var answer: [UInt8] = []
-        var answerOffset = 0
-        var frameBytes = Int.max
-        var leavesOpen = false
+        var answer = OutgoingBody()
         var isActive = false
         var isAnswered = false
     }
@@ -19,18 +16,22 @@ final class HTTP2ServerSession {
     let settings: HTTP2ServerSettings
     let counts = HTTP2ByteCounts()
     private(set) var pointer: OpaquePointer
+    /// Of the session at `pointer`, which is freed before.
+    private let memory = HTTP2Memory()
     private(set) var slots: UnsafeMutablePointer<Slot>
     private var slotCount = 64
     private var free: [Int]
     private let encoder = HTTP2HeaderEncoder(lasting: [])
+    let headerBlock = HTTP2HeaderBlock()
     var pingsReceived = 0
     private var awaitsLastGoAway = false
-    var onRequest: ((UnsafePointer<HTTP2ServerRequest>) -> Void)?
+    var onRequest: ((inout HTTP2ServerRequest) -> Void)?
+    var onPing: (() -> Void)?
     private(set) var activeCount = 0
 
     init(_ settings: HTTP2ServerSettings) throws(HTTP2Closure) {
         self.settings = settings
-        pointer = try Self.makeSession(settings)
+        pointer = try Self.makeSession(settings, memory)
         slots = .allocate(capacity: slotCount)
         slots.initialize(repeating: Slot(), count: slotCount)
         free = (0..<slotCount).reversed()
@@ -40,6 +41,10 @@ final class HTTP2ServerSession {
         ]
         if let limit = settings.maximumConcurrentStreams {
             entries.append(entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limit))
+        }
+        if settings.statesDefaults {
+            entries.append(entry(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 4_096))
+            entries.append(entry(NGHTTP2_SETTINGS_MAX_FRAME_SIZE, 16_384))
         }
         if let limit = settings.maximumHeaderListBytes {
             entries.append(entry(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limit))
@@ -60,7 +65,8 @@ final class HTTP2ServerSession {
     }
 
     private static func makeSession(
-        _ settings: HTTP2ServerSettings
+        _ settings: HTTP2ServerSettings,
+        _ memory: HTTP2Memory
     ) throws(HTTP2Closure) -> OpaquePointer {
         var option: OpaquePointer?
         guard nghttp2_option_new(&option) == 0, let option else {
@@ -78,13 +84,17 @@ final class HTTP2ServerSession {
         }
         defer { nghttp2_session_callbacks_del(callbacks) }
         var pointer: OpaquePointer?
-        let code = nghttp2_session_server_new2(&pointer, callbacks, nil, option)
+        // nghttp2 copies the table of functions.
+        var functions = memory.functions
+        let code = nghttp2_session_server_new3(&pointer, callbacks, nil, option, &functions)
         guard code == 0, let pointer else { throw .protocolViolation("out of memory") }
         return pointer
     }
 
     /// Nothing is left to read or to write: the connection is over. Between a shutdown notice and
     /// the GOAWAY that names the last stream it is not, whatever nghttp2 thinks.
+    var headerTableBytes: Int { nghttp2_session_get_hd_inflate_dynamic_table_size(pointer) }
+
     var isFinished: Bool {
         !awaitsLastGoAway && nghttp2_session_want_read(pointer) == 0
             && nghttp2_session_want_write(pointer) == 0
@@ -101,23 +111,19 @@ final class HTTP2ServerSession {
         slots[index].isActive = true
         slots[index].request.stream = stream
         activeCount += 1
-        nghttp2_session_set_stream_user_data(
-            pointer,
-            stream,
-            UnsafeMutableRawPointer(bitPattern: index + 1)
-        )
+        nghttp2_session_set_stream_user_data(pointer, stream, streamUserData(index))
     }
 
     func close(_ index: Int) {
-        guard slots[index].isActive else { return }
-        slots[index].isActive = false
-        slots[index].isAnswered = false
-        slots[index].request.headers.removeAll()
-        slots[index].request.body.removeAll(keepingCapacity: true)
-        slots[index].request.bodyBytes = 0
-        slots[index].request.isComplete = false
-        slots[index].answer = []
-        slots[index].answerOffset = 0
+        let slot = slots + index
+        guard slot.pointee.isActive else { return }
+        slot.pointee.isActive = false
+        slot.pointee.isAnswered = false
+        slot.pointee.request.headers.removeAll()
+        slot.pointee.request.body.removeAll(keepingCapacity: true)
+        slot.pointee.request.bodyBytes = 0
+        slot.pointee.request.isComplete = false
+        slot.pointee.answer = OutgoingBody()
         free.append(index)
         activeCount -= 1
     }
@@ -133,31 +139,41 @@ final class HTTP2ServerSession {
     }
 
     /// Slot of an open stream, -1 if there is none.
-    func slot(of stream: Int32) -> Int {
-        Int(bitPattern: nghttp2_session_get_stream_user_data(pointer, stream)) - 1
-    }
+    func slot(of stream: Int32) -> Int { slotIndex(pointer, stream) }
 
     // MARK: Answers
 
     /// Queues an answer; false when the stream is gone or was answered already.
     func respond(_ stream: Int32, _ response: HTTP2ServerResponse) -> Bool {
+        let body = OutgoingBody(
+            response.body,
+            frameBytes: response.frameBytes,
+            leavesOpen: response.leavesOpen
+        )
+        return respond(stream, status: response.status, body: body) { encoder in
+            for field in response.headers
+            where !encoder.add(field.name, field.value, field.indexing) { return false }
+            return true
+        }
+    }
+
+    /// The same with the fields written straight into the header block.
+    func respond(
+        _ stream: Int32,
+        status: Int,
+        body: OutgoingBody,
+        fields: (HTTP2HeaderEncoder) -> Bool
+    ) -> Bool {
         let index = slot(of: stream)
         // nghttp2 would send a second answer as trailers, which the peer calls malformed.
         guard index >= 0, !slots[index].isAnswered else { return false }
         encoder.restart()
-        guard encoder.add(":status", Self.text(of: response.status), .automatic) else {
-            return false
-        }
-        for field in response.headers
-        where !encoder.add(field.name, field.value, field.indexing) { return false }
-        slots[index].answer = response.body
-        slots[index].answerOffset = 0
-        slots[index].frameBytes = max(1, response.frameBytes ?? .max)
-        slots[index].leavesOpen = response.leavesOpen
+        guard encoder.addStatus(status), fields(encoder) else { return false }
         var provider = nghttp2_data_provider()
         provider.source.fd = Int32(index)
         provider.read_callback = readServerBody
-        let hasBody = !response.body.isEmpty || response.leavesOpen
+        let hasBody = body.isNeeded
+        if hasBody { slots[index].answer = body }
         let code = withUnsafePointer(to: provider) { provider in
             nghttp2_submit_response(
                 pointer,
@@ -169,15 +185,6 @@ final class HTTP2ServerSession {
         }
         slots[index].isAnswered = code == 0
         return code == 0
-    }
-
-    private static func text(of status: Int) -> String {
-        switch status {
-        case 200: "200"
-        case 400: "400"
-        case 410: "410"
-        default: String(status)
-        }
     }
 
     /// Resets a stream; false when it is gone.
@@ -212,6 +219,11 @@ final class HTTP2ServerSession {
 
     private func entry(_ id: nghttp2_settings_id, _ value: UInt32) -> nghttp2_settings_entry {
         nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: value)
+    }
+
+    /// Queues a PING; its answer is not waited for.
+    func ping() {
+        nghttp2_submit_ping(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
     /// Announces the end (RFC 9113 section 6.8); `goAway` has to follow a round trip later.

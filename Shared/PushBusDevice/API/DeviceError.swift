@@ -4,33 +4,6 @@ package struct DeviceError: Error, Hashable, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         package let name: String
         package var description: String { name }
-
-        /// The server's address may not be used.
-        package static let address = Self(name: "address")
-        /// No reply came.
-        package static let unreachable = Self(name: "unreachable")
-        /// The server wanted to send the phone elsewhere; it never goes.
-        package static let redirected = Self(name: "redirected")
-        /// The reply is not one of this API.
-        package static let malformedReply = Self(name: "malformed_reply")
-        /// Nobody is signed in here.
-        package static let signedOut = Self(name: "signed_out")
-        /// Wrong name, password, code or token.
-        package static let unauthorized = Self(name: "unauthorized")
-        /// The account may not do this, or another login owns the installation.
-        package static let forbidden = Self(name: "forbidden")
-        /// The settings changed meanwhile: read them again.
-        package static let staleRevision = Self(name: "stale_revision")
-        /// The server found the request wrong.
-        package static let refused = Self(name: "refused")
-        /// Too many tries; wait.
-        package static let throttled = Self(name: "throttled")
-        /// The server cannot answer now.
-        package static let unavailable = Self(name: "unavailable")
-        /// The phone could not read or write its own storage.
-        package static let storage = Self(name: "storage")
-        /// The login changed while the request was under way; its reply was thrown away.
-        package static let superseded = Self(name: "superseded")
     }
 
     package var code: Code
@@ -57,9 +30,7 @@ package struct DeviceError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether the same request may succeed later.
-    package var isRetriable: Bool {
-        code == .unreachable || code == .throttled || code == .unavailable
-    }
+    package var isRetriable: Bool { code.isRetriable }
 
     package var description: String {
         let origin = [status.map { "HTTP \($0)" }, serverCode].compactMap(\.self)
@@ -74,4 +45,24 @@ package struct DeviceError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     static let signedOut = Self(.signedOut, "nobody is signed in: sign in or pair first")
+
+    static let superseded = Self(
+        .superseded,
+        "the login changed meanwhile: nothing of the reply was kept"
+    )
+
+    package static let recoverSession = Self(
+        .recoverSession,
+        "the server no longer accepts this phone's login: recover the session first"
+    )
+
+    static let proofMissing = Self(
+        .proofMissing,
+        "there is no proof yet that can end this session later: connect to the server and try again"
+    )
+
+    static let cleanupFull = Self(
+        .cleanupFull,
+        "too many ended logins wait to be cleaned up: connect to their servers first"
+    )
 }

@@ -12,6 +12,7 @@ extension MobileAPI {
         var refreshToken: String
         /// Seconds until the access token ends.
         var expiresIn: Int64
+        var sessionExpiresAt: UnixSeconds?
 
         enum CodingKeys: String, CodingKey {
             case sessionID = "session_id"
@@ -21,6 +22,7 @@ extension MobileAPI {
             case accessToken = "access_token"
             case refreshToken = "refresh_token"
             case expiresIn = "expires_in"
+            case sessionExpiresAt = "session_expires_at"
         }
     }
 
@@ -31,20 +33,14 @@ extension MobileAPI {
         deviceName: String,
         now: UnixSeconds
     ) async throws(DeviceError) -> Session {
-        var members: [String: JSONValue] = [
-            "installation_id": .string(installation.text),
-            "device_name": .string(deviceName),
-        ]
-        let path: String
-        switch method {
-        case .password(let username, let password):
-            path = "/api/mobile/auth/login"
-            members["username"] = .string(username)
-            members["password"] = .string(password.text)
-        case .pairing(let code):
-            path = "/api/mobile/auth/pair"
-            members["code"] = .string(code.text)
-        }
+        var members = method.members
+        members["installation_id"] = .string(installation.text)
+        members["device_name"] = .string(deviceName)
+        let path =
+            switch method {
+            case .password: "/api/mobile/auth/login"
+            case .pairing: "/api/mobile/auth/pair"
+            }
         let reply: SessionReply = try await call("POST", path, body: JSONValue.object(members))
         return session(reply, installation: installation, now: now)
     }
@@ -88,7 +84,23 @@ extension MobileAPI {
                 access: reply.accessToken,
                 refresh: reply.refreshToken,
                 accessExpiresAt: now.adding(seconds: max(0, reply.expiresIn))
-            )
+            ),
+            endsAt: reply.sessionExpiresAt
         )
+    }
+}
+
+extension SignIn {
+    /// What is sent to show who somebody is.
+    var members: [String: JSONValue] {
+        switch self {
+        case .password(let username, let password, let oneTimeCode):
+            var members: [String: JSONValue] = [
+                "username": .string(username), "password": .string(password.text),
+            ]
+            if let oneTimeCode { members["one_time_code"] = .string(oneTimeCode.text) }
+            return members
+        case .pairing(let code): return ["code": .string(code.text)]
+        }
     }
 }

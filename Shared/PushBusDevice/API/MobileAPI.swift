@@ -46,6 +46,17 @@ package struct MobileAPI: Sendable {
         _ = try await exchange(method, path, bearer: bearer, body: body)
     }
 
+    /// Sends a request whose success must be said by this API, not by whatever else answers there: a
+    /// reply of a portal between phone and server ends no session.
+    func confirm(
+        _ method: String,
+        _ path: String,
+        bearer: String? = nil,
+        body: (any Encodable & Sendable)? = nil
+    ) async throws(DeviceError) {
+        _ = try await call(method, path, bearer: bearer, body: body, as: [String: JSONValue].self)
+    }
+
     private func exchange(
         _ method: String,
         _ path: String,
@@ -87,18 +98,7 @@ package struct MobileAPI: Sendable {
 
     private static func error(of reply: TransportReply) -> DeviceError {
         let said = try? JSONDecoder().decode(Refusal.self, from: Data(reply.body))
-        let (code, fallback): (DeviceError.Code, String) =
-            switch reply.status {
-            case 300...399: (.redirected, "the server redirects, which the app never follows")
-            case 401: (.unauthorized, "the credentials were not accepted: sign in again")
-            case 403: (.forbidden, "this account may not do that here")
-            case 409 where said?.code == nil || said?.code == "stale_revision":
-                (.staleRevision, "the settings changed meanwhile: read them again")
-            case 408: (.unavailable, "the server gave up waiting: try again")
-            case 429: (.throttled, "too many tries: wait before the next one")
-            case 500...599: (.unavailable, "the server cannot answer now: try again later")
-            default: (.refused, "the server refused the request")
-            }
+        let (code, fallback) = meaning(of: reply.status, said?.code)
         return DeviceError(
             code,
             said?.message ?? fallback,
@@ -106,6 +106,34 @@ package struct MobileAPI: Sendable {
             serverCode: said?.code,
             retryAfterSeconds: reply.header("Retry-After").flatMap(Int.init)
         )
+    }
+}
+
+extension MobileAPI {
+    /// What a failed status and the server's word for it mean to the phone.
+    private static func meaning(
+        of status: Int,
+        _ word: String?
+    ) -> (code: DeviceError.Code, message: String) {
+        switch (status, word) {
+        case (300...399, _): (.redirected, "the server redirects, which the app never follows")
+        case (400, "relay_not_configured"):
+            (.relayMissing, "the server has no relay to send with: its operator has to set one up")
+        case (401, "one_time_code_required"):
+            (.oneTimeCodeRequired, "the account asks for a one-time code: give it too")
+        case (401, _): (.unauthorized, "the credentials were not accepted: sign in again")
+        case (403, "owned_elsewhere"):
+            (.ownedElsewhere, "another account still owns this installation: end its login first")
+        case (403, _): (.forbidden, "this account may not do that here")
+        case (404, _), (405, _), (410, _):
+            (.unsupported, "the server does not know this: it may be too old")
+        case (409, nil), (409, "stale_revision"):
+            (.staleRevision, "the settings changed meanwhile: read them again")
+        case (408, _): (.unavailable, "the server gave up waiting: try again")
+        case (429, _): (.throttled, "too many tries: wait before the next one")
+        case (500...599, _): (.unavailable, "the server cannot answer now: try again later")
+        default: (.refused, "the server refused the request")
+        }
     }
 }
 

@@ -10,6 +10,8 @@ package struct Session: Codable, Hashable, Sendable {
     package var role: Role
     package var installationID: InstallationID
     package var tokens: SessionTokens
+    /// When the server ends the session, by the server's clock; it never moves.
+    package var endsAt: UnixSeconds?
 
     package init(
         server: String,
@@ -18,7 +20,8 @@ package struct Session: Codable, Hashable, Sendable {
         deploymentID: DeploymentID,
         role: Role,
         installationID: InstallationID,
-        tokens: SessionTokens
+        tokens: SessionTokens,
+        endsAt: UnixSeconds? = nil
     ) {
         self.server = server
         self.sessionID = sessionID
@@ -27,6 +30,7 @@ package struct Session: Codable, Hashable, Sendable {
         self.role = role
         self.installationID = installationID
         self.tokens = tokens
+        self.endsAt = endsAt
     }
 
     enum CodingKeys: String, CodingKey {
@@ -37,6 +41,7 @@ package struct Session: Codable, Hashable, Sendable {
         case role
         case installationID = "installation_id"
         case tokens
+        case endsAt = "ends_at"
     }
 
     /// Whom envelopes for this login are sealed for.
@@ -51,7 +56,7 @@ package struct Session: Codable, Hashable, Sendable {
 
 /// How somebody proves who they are.
 package enum SignIn: Sendable {
-    case password(username: String, Password)
+    case password(username: String, Password, oneTimeCode: Password? = nil)
     /// A code from `pushbus pair` or from another signed-in device; it works once.
     case pairing(code: Password)
 }

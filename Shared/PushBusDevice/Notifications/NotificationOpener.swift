@@ -1,6 +1,5 @@
 import Contracts
 import FoundationEssentials
-import PushBusCrypto
 
 /// Turns an APNs payload into what the phone shows; the notification service extension's decision.
 ///
@@ -91,17 +90,8 @@ package struct NotificationOpener: Sendable {
         guard let key = keyring.key(envelope.keyID, at: now) else {
             return .failure(Failure(reason: .unknownKey))
         }
-        do throws(EnvelopeError) {
-            return .success(
-                try EnvelopeSealer.open(
-                    envelope,
-                    key: key,
-                    keyID: envelope.keyID,
-                    recipient: recipient
-                )
-            )
-        } catch {
-            return .failure(Failure(reason: Self.reason(of: error)))
+        return EnvelopeOpening.open(envelope, key: key, recipient: recipient).mapError {
+            Failure(reason: Self.reason(of: $0))
         }
     }
 
@@ -131,13 +121,12 @@ package struct NotificationOpener: Sendable {
         return try decoder.decode(Payload.self, from: Data(payload)).envelope
     }
 
-    private static func reason(of error: EnvelopeError) -> Opening.GenericReason {
-        switch error {
+    private static func reason(of failure: EnvelopeOpening.Failure) -> Opening.GenericReason {
+        switch failure {
         case .unsupportedVersion: .unsupportedVersion
-        case .otherKey: .unknownKey
-        case .identityMismatch: .otherRecipient
-        case .malformed, .malformedPlaintext, .plaintextTooLarge: .malformed
-        case .authenticationFailed, .failed: .authenticationFailed
+        case .otherRecipient: .otherRecipient
+        case .malformed: .malformed
+        case .authenticationFailed: .authenticationFailed
         }
     }
 }

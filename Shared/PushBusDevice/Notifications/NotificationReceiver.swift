@@ -1,7 +1,7 @@
 import Contracts
 
 /// The notification service extension's side: a payload in, what to show out, over the shared
-/// store. It needs no session and no network.
+/// store. It needs no session and no network, and writes nothing but the log of what was shown.
 package struct NotificationReceiver: Sendable {
     package let opener: NotificationOpener
     private let store: any DeviceStore
@@ -18,7 +18,7 @@ package struct NotificationReceiver: Sendable {
     /// With storage that cannot be read the generic text is shown.
     package func receive(payload: [UInt8], now: UnixSeconds) -> Opening {
         let recipient: Recipient?
-        var keyring: ContentKeyring?
+        let keyring: ContentKeyring?
         do throws(DeviceError) {
             recipient = try store.value(.recipient)
             keyring = try store.value(.keys)
@@ -41,7 +41,6 @@ package struct NotificationReceiver: Sendable {
             now: now
         )
         if shown != before { try? store.store(shown, .shown) }
-        if keyring?.forgetExpired(at: now) == true { try? store.store(keyring, .keys) }
         return opening
     }
 

@@ -35,6 +35,11 @@ package enum Opening: Hashable, Sendable {
         case outdated
     }
 
+    /// Whether nothing is shown.
+    package var isSilent: Bool {
+        if case .silent = self { true } else { false }
+    }
+
     /// The event of an authenticated delivery.
     package var eventID: EventID? {
         switch self {

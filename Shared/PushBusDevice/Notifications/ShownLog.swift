@@ -2,12 +2,13 @@ import Contracts
 
 /// What this phone has shown, to keep repeats and outdated states silent and to serve late taps.
 ///
-/// Bounded: entries go a day after their event's expiry, and the oldest go first beyond the limit.
+/// Bounded: entries go 30 days after their event's expiry, and the oldest go first beyond the limit.
 package struct ShownLog: Codable, Hashable, Sendable {
     /// Most events that are remembered.
-    package static let limit = 512
-    /// Seconds for which an event is remembered after it expired.
-    package static let retentionSeconds: Int64 = 86_400
+    package static let limit = 1024
+    /// Seconds for which an event is remembered after it expired: a notification may lie in the
+    /// notification centre for weeks before somebody taps it.
+    package static let retentionSeconds: Int64 = 30 * 86_400
 
     package struct Entry: Codable, Hashable, Sendable {
         package var eventID: EventID
@@ -37,16 +38,21 @@ package struct ShownLog: Codable, Hashable, Sendable {
         entries.contains { $0.eventID == eventID }
     }
 
-    /// Whether a newer state of the same alert cycle was shown: one that was created later, or the
-    /// recovery of the same second.
+    /// Whether a newer state of the same alert was shown: one that was created later, in this cycle or
+    /// in a later one of the same rule, server and dimension, or the recovery of the same second.
     package func hasNewer(than plaintext: EnvelopePlaintext) -> Bool {
         guard case .alert(let alert) = plaintext.content else { return false }
+        let subject = AlertKey(alert.alertKey)?.subject
         return entries.contains { entry in
-            guard entry.alertKey == alert.alertKey else { return false }
+            guard let shownKey = entry.alertKey else { return false }
+            let isSameCycle = shownKey == alert.alertKey
+            guard isSameCycle || subject != nil && AlertKey(shownKey)?.subject == subject else {
+                return false
+            }
             if entry.createdAt != plaintext.createdAt {
                 return entry.createdAt > plaintext.createdAt
             }
-            return entry.status == .resolved && alert.status == .firing
+            return isSameCycle && entry.status == .resolved && alert.status == .firing
         }
     }
 

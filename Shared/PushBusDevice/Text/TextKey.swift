@@ -19,15 +19,73 @@ package enum TextKey: String, CaseIterable, Sendable {
     case taskSuccessBody
     case alertNotFound
     case targetOfOtherLogin
+    case targetGone
+    case targetForbidden
+    case targetUnreachable
+    case targetUnknown
+    case disclosureTitle
+    case disclosureIntroduction
+    case disclosureToken
+    case disclosureEnvironment
+    case disclosureSourceAddress
+    case disclosureTiming
+    case disclosureSize
+    case disclosureEvent
+    case disclosureKeyID
+    case disclosureIdentity
+    case disclosureCiphertext
+    case disclosurePublicEndpoint
+    case statusSignedIn
+    case statusSignedOut
+    case statusEnded
+    case statusLost
+    case statusCleanupWaiting
+    case statusSessionExpiring
+    case statusNoProof
+    case permissionNotAsked
+    case permissionDenied
+    case permissionGranted
     case statusRegistered
     case statusNotRegistered
-    case statusSignedOut
+    case statusOff
+    case statusRegistrationFailed
+    case statusUnconfirmed
+    case deliveryNotEnabled
+    case deliverySuspect
+    case deliveryOwnedElsewhere
+    case deliveryRelayMissing
+    case deliverySessionExpiring
+    case deliveryUnavailable
+    case actionSignIn
+    case actionRecoverSession
+    case actionShowDisclosure
+    case actionRetry
+    case actionOpenSystemSettings
+    case actionDismiss
+    case recoveryExplanation
+    case recoveryDone
+    case signOutPending
+    case errorAddress
     case errorUnreachable
+    case errorRedirected
+    case errorMalformedReply
+    case errorSignedOut
+    case errorAlreadySignedIn
     case errorUnauthorized
+    case errorOneTimeCode
     case errorForbidden
+    case errorOwnedElsewhere
     case errorStaleRevision
+    case errorRefused
+    case errorUnsupported
     case errorThrottled
     case errorUnavailable
     case errorStorage
+    case errorToken
+    case errorSuperseded
+    case errorRecoverSession
+    case errorProofMissing
+    case errorCleanupFull
+    case errorOtherAccount
     case errorOther
 }

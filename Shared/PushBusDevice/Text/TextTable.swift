@@ -35,18 +35,4 @@ package struct TextTable: Sendable {
         }
         return filled + rest
     }
-
-    /// What to tell people about an error.
-    package func message(for code: DeviceError.Code) -> String {
-        switch code {
-        case .unreachable: self[.errorUnreachable]
-        case .unauthorized, .signedOut: self[.errorUnauthorized]
-        case .forbidden: self[.errorForbidden]
-        case .staleRevision: self[.errorStaleRevision]
-        case .throttled: self[.errorThrottled]
-        case .unavailable: self[.errorUnavailable]
-        case .storage: self[.errorStorage]
-        default: self[.errorOther]
-        }
-    }
 }

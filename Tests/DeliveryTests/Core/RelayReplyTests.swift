@@ -165,13 +165,25 @@ import Testing
     }
 
     @Test(arguments: ["1.5", "-3", "0", "soon", "Mon, 30 Nov 2026 10:00:00 GMT"])
-    func waitsThatAreNoWholeSecondsAreLeftOut(_ text: String) {
+    func waitsThatCannotBeToldAreLeftOut(_ text: String) {
         let reply = reply(
             429,
             #"{"outcome":"retryable","reason":"RateLimited","device_invalid":false}"#,
             [("Retry-After", text)]
         )
         #expect(reply.verdict(at: 0).retryAfterMilliseconds == nil)
+    }
+
+    @Test func aDateIsComparedWithTheRelaysOwnClock() {
+        let reply = reply(
+            503,
+            #"{"outcome":"retryable","reason":"RelayBusy","device_invalid":false}"#,
+            [
+                ("Date", "Mon, 30 Nov 2026 09:59:30 GMT"),
+                ("Retry-After", "Mon, 30 Nov 2026 10:00:00 GMT"),
+            ]
+        )
+        #expect(reply.verdict(at: 0).retryAfterMilliseconds == 30_000)
     }
 
     @Test(

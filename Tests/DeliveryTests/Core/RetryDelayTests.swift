@@ -29,8 +29,14 @@ import Testing
                 RetryDelay.ordinary.milliseconds(failures: 1, stated: 60_000, unit: unit) >= 60_000
             )
         }
-        #expect(RetryDelay.ordinary.milliseconds(failures: 1, stated: .max, unit: 0.5) < 2_000_000)
         #expect(RetryDelay.ordinary.milliseconds(failures: 1, stated: -5, unit: 0.5) == 500)
+    }
+
+    @Test func aStatedDelayIsBelievedUpToOurOwnLongest() {
+        for (delay, longest) in [(RetryDelay.ordinary, 240_000), (.provider, 900_000)] {
+            let stated = delay.milliseconds(failures: 1, stated: .max, unit: 0.5)
+            #expect(stated == Int64(longest) + delay.baseMilliseconds / 2)
+        }
     }
 
     @Test func jitterIsFull() {

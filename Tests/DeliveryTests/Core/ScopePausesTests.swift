@@ -30,6 +30,22 @@ import Testing
         #expect(pauses.admit(1, for: [.relay], now: 59_999) == .hold(milliseconds: 1))
     }
 
+    @Test func aStatedDelayIsBelievedUpToOurOwnLongest() {
+        for (scope, longest) in [
+            (PauseScope.relay, Int64(240_000)), (.provider(.sandbox), 900_000),
+        ] {
+            var pauses = ScopePauses()
+            pauses.failed(
+                scope,
+                reason: "RelayBusy",
+                statedMilliseconds: .max,
+                now: 0,
+                unit: 1
+            )
+            #expect(pauses.admit(1, for: [scope], now: longest - 1) == .hold(milliseconds: 1))
+        }
+    }
+
     @Test func aLostProbeIsReplaced() {
         var pauses = ScopePauses()
         pause(&pauses, now: 0)

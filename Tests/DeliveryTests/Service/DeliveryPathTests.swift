@@ -55,6 +55,20 @@ import Testing
         }
     }
 
+    @Test func theRelayLearnsWhichBindingsAreYoung() async throws {
+        try await withWorld { world in
+            let young = Set([1, 4, 7].map(Samples.installation))
+            world.registration.state.update { $0.young = young }
+            _ = try await world.ask(Samples.fresh(1, 0..<10, world.time))
+            try await world.wait(for: 10, .accepted)
+            let sent = world.relay.state.value.messages
+            #expect(sent.count == 10)
+            let expected = Set(young.compactMap(StubRegistration.token))
+            #expect(Set(sent.filter(\.isYoung).map(\.deviceToken)) == expected)
+            #expect(expected.count == 3)
+        }
+    }
+
     @Test func whatWaitsForARelayIsSentWhenOneComes() async throws {
         let folder = try TemporaryDirectory()
         let world = try DeliveryWorld(folder: folder.path)

@@ -116,8 +116,14 @@ import Testing
             try await world.advance { world.relay.state.value.batches.count >= before + 4 }
             #expect(world.relay.state.value.batches.dropFirst(before).allSatisfy { $0 == 1 })
             #expect(time.wall >= UnixMilliseconds((Samples.start + 40) * 1000))
+            // Registration tells phones about it, and no longer once the relay has sent something.
+            let metric = ServiceStatusAnswer.relayNotConfiguredMetric
+            let told = try await world.ask(ServiceStatus()).metrics[metric] ?? 0
+            #expect(Int64(told) > Samples.start)
+            #expect(Int64(told) <= time.wall.second.seconds)
             world.relay.answer { _ in .accepted }
             try await world.advance { try await world.count(.accepted) == 200 }
+            #expect(try await world.ask(ServiceStatus()).metrics[metric] == 0)
         }
     }
 

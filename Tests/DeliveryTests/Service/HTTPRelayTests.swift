@@ -1,4 +1,5 @@
 import Contracts
+import DeliveryCore
 import DeliveryService
 import HTTP2
 import HTTPServer
@@ -28,6 +29,20 @@ import Testing
         await relay.stop()
         try await registration.stop()
         if let failure { throw failure }
+    }
+
+    private static func messages(_ count: Int) throws -> [RelaySend.Message] {
+        let token = try #require(DeviceToken("00ff"))
+        return (0..<count).map { number in
+            RelaySend.Message(
+                deviceToken: token,
+                environment: .sandbox,
+                eventID: Samples.event(number),
+                expiresAt: SystemTime().wall.second.adding(seconds: 600),
+                envelope: Samples.envelope(number),
+                isYoung: false
+            )
+        }
     }
 
     /// Waits until the only row has that reason.
@@ -123,6 +138,41 @@ import Testing
         try await registration.stop()
     }
 
+    @Test func whatWasWrittenInTimeMayWaitForItsReplyOverHTTP2() async throws {
+        let folder = try TemporaryDirectory()
+        let files = try RelayCertificate.write(to: folder.path)
+        let loop = try HTTP2Loop(name: "relay")
+        let server = HTTP2Server(
+            HTTP2Server.Configuration(),
+            tls: try .server(
+                certificateChainFile: files.certificatePath,
+                privateKeyFile: files.keyPath,
+                http2: true
+            ),
+            loop: loop,
+            handler: MultiplexedRelay(delay: .milliseconds(600))
+        )
+        let port = try await server.start()
+        let relay = try HTTPRelay(
+            try #require(RelayAddress("https://127.0.0.1:\(port)")),
+            caFile: folder.file("ca.pem"),
+            concurrent: 4,
+            timeout: .seconds(20),
+            time: SystemTime(),
+            log: .silent
+        )
+        let verdicts = Observed([RelayVerdicts.Verdict]())
+        _ = await relay.send(
+            RelaySend(messages: try Self.messages(4)),
+            handOver: .milliseconds(400),
+            timeout: .seconds(25)
+        ) { news in verdicts.update { $0 += news.verdicts } }
+        #expect(verdicts.value.count { $0.outcome == .accepted } == 4)
+        relay.stop()
+        await server.stop()
+        loop.stop()
+    }
+
     @Test func redirectsAreNotFollowed() async throws {
         try await withRelay { world, endpoint in
             endpoint.state.update {
@@ -147,6 +197,50 @@ import Testing
             #expect(endpoint.state.value.heads.isEmpty)
             #expect(try await world.receipts().allSatisfy { $0.attempts == 0 })
         }
+    }
+
+    @Test func aReplyThatDoesNotComeIsWaitedForAsLongAsSet() async throws {
+        let gate = StopSignal()
+        try await withRelay(settings: ["PUSHBUS_DELIVERY_RELAY_TIMEOUT": "300ms"]) { world, _ in
+            world.relay.answer { _ in
+                await gate.wait()
+                return .accepted
+            }
+            _ = try await world.ask(Samples.fresh(1, 0..<1, world.time))
+            try await wait(world, for: "RelayNoVerdict")
+            #expect(try await world.receipts().allSatisfy { $0.attempts == 1 })
+            gate.trigger()
+            try await world.wait(for: 1, .accepted)
+        }
+    }
+
+    @Test func nothingIsWrittenOnceTheCheckIsTooOld() async throws {
+        // The system completes the connection, and nobody ever shakes hands.
+        let listener = try ListeningSocket()
+        let relay = try HTTPRelay(
+            try #require(RelayAddress("https://127.0.0.1:\(listener.port)")),
+            caFile: nil,
+            concurrent: 4,
+            timeout: .seconds(20),
+            time: SystemTime(),
+            log: .silent
+        )
+        let messages = try Self.messages(8)
+        let verdicts = Observed([RelayVerdicts.Verdict]())
+        let start = SystemTime().monotonic
+        let end = await relay.send(
+            RelaySend(messages: messages),
+            handOver: .milliseconds(200),
+            timeout: .seconds(25)
+        ) { news in verdicts.update { $0 += news.verdicts } }
+        #expect(end == .complete)
+        #expect(SystemTime().monotonic - start < .seconds(4))
+        #expect(verdicts.value.count == 8)
+        #expect(verdicts.value.allSatisfy { $0.exposure == .none && $0.outcome == .retryable })
+        // Four tried in vain, four found that it was too late to try.
+        #expect(verdicts.value.count { $0.reason == "RelayUnreachable" } == 4)
+        #expect(verdicts.value.count { $0.reason == "HandedBack" } == 4)
+        relay.stop()
     }
 
     @Test func whatWaitsForARelayIsSentWhenItIsBack() async throws {
@@ -210,21 +304,26 @@ private final class MultiplexedRelay: HTTP2ServerHandler {
     }
 
     let state = Observed(State())
+    private let delay: Duration
+
+    init(delay: Duration = .zero) { self.delay = delay }
 
     func connectionOpened(_ connection: HTTP2ServerConnection) {
         state.update { $0.connections += 1 }
     }
 
     func requestEnded(
-        _ request: borrowing HTTP2ServerRequest,
+        _ request: inout HTTP2ServerRequest,
         on connection: HTTP2ServerConnection
     ) {
         let token = HTTPSRelay.message(request.body)?.deviceToken
         if let token { state.update { $0.tokens.insert(token) } }
         let body = #"{"outcome":"accepted","reason":"Accepted","device_invalid":false}"#
-        connection.respond(
-            request.stream,
-            HTTP2ServerResponse(status: token == nil ? 400 : 200, body: Array(body.utf8))
+        let response = HTTP2ServerResponse(
+            status: token == nil ? 400 : 200,
+            body: Array(body.utf8)
         )
+        let stream = request.stream
+        connection.loop.executor.schedule(after: delay) { connection.respond(stream, response) }
     }
 }

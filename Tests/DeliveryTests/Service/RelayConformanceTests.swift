@@ -29,6 +29,8 @@ import Testing
         var seen: Seen
         /// Where the reference contract says less.
         var seenByContractAlone: Seen?
+        /// How often the relay answers so before it is silent.
+        var repeats = 1
     }
 
     static let courses: [Course] = [
@@ -182,6 +184,18 @@ import Testing
             ),
             seen: Seen(state: .pending, reason: "RateLimited", attempts: 0, isPaused: true)
         ),
+        // It goes again at once; the second answer is the one that waits here.
+        Course(
+            reply: .init(
+                outcome: .retryable,
+                reason: "RequestTimeout",
+                scope: .connection,
+                exposure: .none,
+                status: 408
+            ),
+            seen: Seen(state: .pending, reason: "RequestTimeout", attempts: 0),
+            repeats: 3
+        ),
         Course(
             reply: .init(
                 outcome: .permanent,
@@ -216,15 +230,13 @@ import Testing
     @Test(arguments: Way.allCases, courses)
     func theSameIsSeen(_ way: Way, _ course: Course) async throws {
         let gate = StopSignal()
-        let isFirst = Observed(true)
+        let answers = Observed(0)
         try await Self.withRelay(way) { world in
             defer { gate.trigger() }
             world.relay.answer { _ in
-                if isFirst.value {
-                    isFirst.update { $0 = false }
-                    return course.reply
-                }
-                // What follows the first verdict must not change what is looked at.
+                answers.update { $0 += 1 }
+                if answers.value <= course.repeats { return course.reply }
+                // What follows must not change what is looked at.
                 await gate.wait()
                 return .accepted
             }

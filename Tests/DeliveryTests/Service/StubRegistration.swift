@@ -8,6 +8,8 @@ import TestKit
 final class StubRegistration: Sendable {
     struct State: Sendable {
         var ineligible: [InstallationID: IneligibleReason] = [:]
+        /// Bindings younger than a day.
+        var young: Set<InstallationID> = []
         /// Questions that are refused from now on.
         var refusedChecks = 0
         var refusedCleanups = 0
@@ -36,7 +38,7 @@ final class StubRegistration: Sendable {
                 }
             }
             guard mayAnswer else { throw Reject(.failed, "not now") }
-            let ineligible = state.value.ineligible
+            let (ineligible, young) = (state.value.ineligible, state.value.young)
             return EligibilityCheckAnswer(
                 verdicts: question.checks.map { check in
                     if let reason = ineligible[check.installationID] { return .ineligible(reason) }
@@ -48,7 +50,7 @@ final class StubRegistration: Sendable {
                             deviceToken: token,
                             environment: .sandbox,
                             confirmedAt: Self.confirmedAt,
-                            isYoung: false
+                            isYoung: young.contains(check.installationID)
                         )
                     )
                 }

@@ -5,6 +5,8 @@ import pathlib
 
 import pytest
 
+from pushbus_house import House
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -21,3 +23,11 @@ def commands() -> pathlib.Path:
     path = pathlib.Path(folder)
     assert (path / "pushbus").exists(), f"no pushbus command in {path}: run swift build first"
     return path
+
+
+@pytest.fixture
+def house(commands):
+    """Four services with stores of their own, stopped at the end."""
+    house = House(commands)
+    yield house
+    house.close()

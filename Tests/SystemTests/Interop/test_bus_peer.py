@@ -1,83 +1,8 @@
 """Anything that speaks JSON over ZeroMQ can publish events and stand in for the Relay."""
 
 import json
-import pathlib
-import shutil
-import tempfile
 
-import pytest
-import zmq
-
-from pushbus_peer import Client, Phone, RelayStub, Service, request_frames
-
-
-class House:
-    """Four real services and a place for the Relay's stub."""
-
-    def __init__(self, commands):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pushbus-py-"))
-        self.folder.chmod(0o700)
-        self.commands = commands
-        self.context = zmq.Context()
-        self.services: dict[str, Service] = {}
-
-    def endpoint(self, name: str) -> str:
-        return f"ipc://{self.folder}/{name}.sock"
-
-    def start(self, name: str, **environment: str) -> dict:
-        service = Service(
-            self.commands,
-            name,
-            {"BIND": self.endpoint(name), "LOG_LEVEL": "info", **environment},
-            self.folder,
-        )
-        self.services[name] = service
-        return service.wait_ready()
-
-    def start_all(self) -> str:
-        store = lambda name: f"sqlite:{self.folder}/{name}.db"  # noqa: E731
-        ready = self.start(
-            "registration",
-            HTTP="127.0.0.1:0",
-            DEPLOYMENT_ID="https://pushbus.test/a",
-            STORE=store("registration"),
-            EVENTINGEST=self.endpoint("eventingest"),
-            DELIVERY=self.endpoint("delivery"),
-        )
-        self.start(
-            "eventingest",
-            STORE=store("eventingest"),
-            REGISTRATION=self.endpoint("registration"),
-            FANOUT=self.endpoint("fanout"),
-        )
-        self.start(
-            "fanout",
-            EVENTINGEST=self.endpoint("eventingest"),
-            REGISTRATION=self.endpoint("registration"),
-            DELIVERY=self.endpoint("delivery"),
-        )
-        self.start("delivery", **self.delivery_environment())
-        return f"http://127.0.0.1:{ready['http']}"
-
-    def delivery_environment(self) -> dict[str, str]:
-        return {
-            "STORE": f"sqlite:{self.folder}/delivery.db",
-            "REGISTRATION": self.endpoint("registration"),
-            "RELAY": self.endpoint("relay"),
-        }
-
-    def close(self):
-        codes = {name: service.stop() for name, service in reversed(self.services.items())}
-        self.context.destroy(linger=0)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        assert set(codes.values()) == {0}, f"exit codes {codes}"
-
-
-@pytest.fixture
-def house(commands):
-    house = House(commands)
-    yield house
-    house.close()
+from pushbus_peer import Client, Phone, RelayStub, request_frames
 
 
 def alert(event_id: str, kind: str = "triggered", **data) -> dict:

@@ -3,7 +3,7 @@ struct DeclaredImportRule: TidyRule {
     /// Modules of the toolchain and the C library.
     static let toolchain: Set<Substring> = [
         "FoundationEssentials", "Glibc", "Synchronization", "Dispatch", "Testing",
-        "PackageDescription",
+        "PackageDescription", "CryptoKit",
     ]
 
     func breaches(in tree: SourceTree) -> [Breach] {

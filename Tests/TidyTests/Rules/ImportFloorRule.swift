@@ -4,6 +4,7 @@ struct ImportFloorRule: TidyRule {
     static let wrappers: [Substring: Set<String>] = [
         "CLinux": ["Loop"], "CZMQ": ["ZeroMQ"], "COpenSSL": ["TLS", "PushBusCrypto"],
         "CNghttp2": ["HTTP2"], "CMHD": ["HTTPServer"], "CSQLite": ["Storage"],
+        "CPostgreSQL": ["Storage"],
         "CCurl": ["HTTPClient"], "CMsgpack": ["Bus"], "CSodium": ["PushBusCrypto"],
         "CQREncode": ["QRCode"],
     ]

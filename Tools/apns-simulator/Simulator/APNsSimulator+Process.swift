@@ -62,6 +62,7 @@ extension APNsSimulator.Configuration {
             )
         )
         readLimits(&reader)
+        readBehaviour(&reader)
     }
 
     private mutating func readLimits(_ reader: inout EnvironmentReader) {
@@ -108,6 +109,22 @@ extension APNsSimulator.Configuration {
             default: true,
             help: "parse the JSON of every payload instead of looking at its ends"
         )
+    }
+
+    /// Settings in JSON, checked at once so that the reader can report them with all others.
+    private mutating func readBehaviour(_ reader: inout EnvironmentReader) {
+        settings = reader.string(
+            "SETTINGS",
+            default: "",
+            help: "JSON as PATCH /settings takes it: certificate, minimum_tls, delay_ms, ..."
+        )
+        script = reader.string(
+            "SCRIPT",
+            default: "",
+            help: "JSON as PUT /script takes it"
+        )
+        do { _ = try allSettings() } catch { reader.reject("SETTINGS", "\(error)") }
+        do { _ = try commonScript() } catch { reader.reject("SCRIPT", "\(error)") }
     }
 
     private static func list(_ text: String) -> [String] {

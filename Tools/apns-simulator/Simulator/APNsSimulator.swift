@@ -1,4 +1,5 @@
 import Contracts
+import FoundationEssentials
 import HTTPServer
 import Loop
 import ServiceKit
@@ -33,6 +34,10 @@ package final class APNsSimulator: Service {
         package var connectionWindowBytes: Int32 = 65_535
         /// Parses the JSON of every payload.
         package var parsesPayloads = true
+        /// Further settings, as `PATCH /settings` takes them.
+        package var settings = ""
+        /// A script for all tokens, as `PUT /script` takes it.
+        package var script = ""
 
         package init(directory: String) { self.directory = directory }
     }
@@ -56,40 +61,35 @@ package final class APNsSimulator: Service {
         random: RandomSource = .system,
         ports: BoundPorts = BoundPorts()
     ) throws {
+        let now = time.wall.second.seconds
         let files = try SimulatorFiles(
             directory: configuration.directory,
             bundleIDs: configuration.bundleIDs,
-            hosts: configuration.certificateHosts,
-            nowSeconds: time.wall.second.seconds
-        )
-        let key = ProviderKey(
-            teamID: files.teamID,
-            publicKey: files.publicKey,
-            bundleIDs: configuration.bundleIDs,
-            environments: [.sandbox, .production]
+            nowSeconds: now
         )
         let state = SimulatorState(
-            keys: [files.keyID: key],
             keptNotifications: configuration.keptNotifications,
             maximumDevices: configuration.maximumDevices,
             time: time,
             random: random
         )
+        let settings = try configuration.allSettings()
+        let script = try configuration.commonScript()
         state.content.withLock { content in
-            content.settings.maximumConcurrentStreams = configuration.maximumStreams
-            content.settings.firstStreamLimit = configuration.firstStreamLimit
-            content.settings.streamWindowBytes = configuration.streamWindowBytes
-            content.settings.connectionWindowBytes = configuration.connectionWindowBytes
-            content.settings.parsesPayloads = configuration.parsesPayloads
+            content.settings = settings
+            content.commonScript = script
+            content.addOwnKey(files, configuration.bundleIDs)
         }
         hosts = try SimulatedHosts(
             host: configuration.host,
             ports: [
                 .sandbox: configuration.sandboxPort, .production: configuration.productionPort,
             ],
-            tls: try .server(
-                certificateChainFile: files.certificatePath,
-                privateKeyFile: files.serverKeyPath
+            certificates: SimulatorCertificates(
+                authority: files.authority,
+                hosts: configuration.certificateHosts,
+                folder: configuration.directory,
+                nowSeconds: now
             ),
             state: state
         )
@@ -140,5 +140,38 @@ package final class APNsSimulator: Service {
     package func run(until stop: StopSignal) async throws {
         await stop.wait()
         await self.stop()
+    }
+}
+
+extension APNsSimulator.Configuration {
+    /// The settings that the simulator begins with; throws what is wrong with `settings`.
+    func allSettings() throws -> SimulatorSettings {
+        var all = SimulatorSettings()
+        all.maximumConcurrentStreams = maximumStreams
+        all.firstStreamLimit = firstStreamLimit
+        all.streamWindowBytes = streamWindowBytes
+        all.connectionWindowBytes = connectionWindowBytes
+        all.parsesPayloads = parsesPayloads
+        return settings.isEmpty ? all : try all.changed(by: Array(settings.utf8))
+    }
+
+    /// The script that the simulator begins with; throws what is wrong with `script`.
+    func commonScript() throws -> ScriptQueue {
+        if script.isEmpty { return ScriptQueue([]) }
+        return try JSONDecoder().decode(ScriptQueue.self, from: Data(script.utf8))
+    }
+}
+
+extension SimulatorState.Content {
+    /// The key of `apns-key.p8`, and the team that owns the bundle ids.
+    fileprivate mutating func addOwnKey(_ files: SimulatorFiles, _ bundleIDs: [String]) {
+        let key = ProviderKey(
+            teamID: files.teamID,
+            publicKey: files.publicKey,
+            environments: [.sandbox, .production]
+        )
+        // There is room: these are the first ones.
+        _ = verifier.add(key, id: files.keyID)
+        _ = verifier.setBundleIDs(Set(bundleIDs), of: files.teamID)
     }
 }

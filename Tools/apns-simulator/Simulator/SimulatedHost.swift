@@ -1,7 +1,6 @@
 import Contracts
 import HTTP2
 import Loop
-import PushBusCrypto
 
 /// One of Apple's two hosts: answers the requests of its connections, on the loop thread.
 final class SimulatedHost: HTTP2ServerHandler {
@@ -13,9 +12,30 @@ final class SimulatedHost: HTTP2ServerHandler {
         self.state = state
     }
 
+    func admitsConnection() -> Bool { state.admitsConnection() }
+
     func connectionOpened(_ connection: HTTP2ServerConnection) {
-        connection.attachment = ConnectionRecord()
-        state.content.withLock { $0.statistics.connections += 1 }
+        let now = state.content.withLock { content in
+            content.statistics.connections += 1
+            return content.now
+        }
+        connection.attachment = ConnectionRecord(openedAt: now)
+        watchIdleness(of: connection)
+    }
+
+    func connectionClosed(_ connection: HTTP2ServerConnection) {
+        record(of: connection)?.idleTimer?.cancel()
+        connection.attachment = nil
+    }
+
+    func pingReceived(on connection: HTTP2ServerConnection) {
+        let limit = state.content.withLock { $0.settings.maximumPings }
+        guard limit > 0, connection.pingsReceived > limit else { return }
+        connection.goAway(
+            code: .enhanceYourCalm,
+            debugData: Array("too_many_pings".utf8),
+            thenClose: true
+        )
     }
 
     func requestBegan(
@@ -30,26 +50,33 @@ final class SimulatedHost: HTTP2ServerHandler {
     }
 
     func requestEnded(
-        _ request: borrowing HTTP2ServerRequest,
+        _ request: inout HTTP2ServerRequest,
         on connection: HTTP2ServerConnection
     ) {
         guard let record = record(of: connection) else { return }
         record.requests += 1
         let stream = request.stream
         if !record.answeredEarly.isEmpty, record.answeredEarly.remove(stream) != nil { return }
-        let (verdict, answer) = state.judge(
-            request,
-            environment: environment,
-            connection: record
-        )
-        adjustLimit(connection, record, answer)
-        switch verdict {
-        case .answer(let response, delayMilliseconds: 0):
-            connection.respond(stream, response)
+        let judgement = state.judge(&request, environment: environment, connection: record)
+        adjustLimit(connection, record, judgement.answer)
+        switch judgement.verdict {
+        case .accepted(let id, let unique): accept(stream, id, unique, on: connection)
         case .answer(let response, delayMilliseconds: let delay):
             later(delay, connection) { connection.respond(stream, response) }
         case .scripted(let script, let response):
             perform(script, response, stream: stream, on: connection)
+        }
+    }
+
+    private func accept(
+        _ stream: Int32,
+        _ id: MessageID,
+        _ unique: MessageID?,
+        on connection: HTTP2ServerConnection
+    ) {
+        connection.respond(stream, status: 200) { fields in
+            id.withText { _ = fields.add("apns-id", $0, indexing: .none) }
+            unique?.withText { _ = fields.add("apns-unique-id", $0, indexing: .none) }
         }
     }
 
@@ -115,20 +142,52 @@ final class SimulatedHost: HTTP2ServerHandler {
         return json.bytes
     }
 
-    /// SETTINGS follow the connection's record: one stream until the first acceptance, and, if
-    /// configured, one again after a rejection.
+    // MARK: Idleness
+
+    /// Ends a connection that nobody has used for as long as the settings say, by the simulator's
+    /// clock, or looks again when that could be so.
+    func watchIdleness(of connection: HTTP2ServerConnection) {
+        guard let record = record(of: connection) else { return }
+        record.idleTimer?.cancel()
+        record.idleTimer = nil
+        let (limit, now) = state.content.withLock {
+            (Int64($0.settings.idleCloseMilliseconds), $0.now)
+        }
+        guard limit > 0, connection.isOpen else { return }
+        if connection.activeStreams > 0 { record.lastUse = now }
+        let left = limit - (now.milliseconds - record.lastUse.milliseconds)
+        guard left > 0 else {
+            connection.goAway(debugData: Self.goAwayData("IdleTimeout"), thenClose: true)
+            return
+        }
+        record.idleTimer = connection.loop.executor.schedule(
+            after: .milliseconds(max(10, left))
+        ) { [weak connection] in
+            if let connection { self.watchIdleness(of: connection) }
+        }
+    }
+
+    // MARK: Stream limits
+
+    /// SETTINGS follow the connection's record: one stream until the first valid provider token,
+    /// and, if configured, one again after a rejection.
     private func adjustLimit(
         _ connection: HTTP2ServerConnection,
         _ record: ConnectionRecord,
         _ answer: APNsAnswer
     ) {
-        if answer.status == 200 {
-            guard !record.isRamped || record.isThrottled else { return }
+        if !record.isRamped {
+            guard record.hasShownToken, answer.status != 403 else { return }
             let settings = state.content.withLock { $0.settings }
-            if record.isThrottled || settings.firstStreamLimit != 0 {
+            if settings.firstStreamLimit != 0 {
                 connection.setMaximumConcurrentStreams(settings.maximumConcurrentStreams)
             }
             record.isRamped = true
+        }
+        if answer.status == 200 {
+            guard record.isThrottled else { return }
+            let limit = state.content.withLock { $0.settings.maximumConcurrentStreams }
+            connection.setMaximumConcurrentStreams(limit)
             record.isThrottled = false
         } else if answer.status != 410, !record.isThrottled {
             guard state.content.withLock({ $0.settings.throttlesAfterRejection }) else { return }

@@ -12,46 +12,54 @@ final class SimulatedHosts: Sendable {
         var requests: Int
         var streams: Int
         var pings: Int
+        var binding: ConnectionTokenRules.Binding?
+        var tokens: [ConnectionTokenRules.Use]
+    }
+
+    private struct Host: Sendable {
+        var environment: APNsEnvironment
+        var server: HTTP2Server
+        var handler: SimulatedHost
     }
 
     private let loop: HTTP2Loop
-    private let servers: [(environment: APNsEnvironment, server: HTTP2Server)]
+    private let hosts: [Host]
+    private let certificates: SimulatorCertificates
     private let boundPorts = Locked<[APNsEnvironment: UInt16]>([:])
 
     init(
         host: String,
         ports: [APNsEnvironment: UInt16],
-        tls: TLSContext,
+        certificates: SimulatorCertificates,
         state: SimulatorState
     ) throws {
+        let initial = state.content.withLock { $0.settings }
+        let settings = Self.serverSettings(initial)
+        let tls = try certificates.context(for: initial)
         let loop = try HTTP2Loop(name: "apns")
         self.loop = loop
-        let settings = Self.serverSettings(state.content.withLock { $0.settings })
-        servers = APNsEnvironment.allCases.map { environment in
+        self.certificates = certificates
+        hosts = APNsEnvironment.allCases.map { environment in
             var configuration = HTTP2Server.Configuration()
             configuration.host = host
             configuration.port = ports[environment] ?? 0
             configuration.settings = settings
-            let server = HTTP2Server(
-                configuration,
-                tls: tls,
-                loop: loop,
-                handler: SimulatedHost(environment, state: state)
-            )
-            return (environment, server)
+            let handler = SimulatedHost(environment, state: state)
+            let server = HTTP2Server(configuration, tls: tls, loop: loop, handler: handler)
+            return Host(environment: environment, server: server, handler: handler)
         }
     }
 
     /// Listens in both environments.
     func start() async throws {
-        for (environment, server) in servers {
-            let port = try await server.start()
-            boundPorts.withLock { $0[environment] = port }
+        for host in hosts {
+            let port = try await host.server.start()
+            boundPorts.withLock { $0[host.environment] = port }
         }
     }
 
     func stop() async {
-        for (_, server) in servers { await server.stop() }
+        for host in hosts { await host.server.stop() }
         loop.stop()
     }
 
@@ -59,15 +67,31 @@ final class SimulatedHosts: Sendable {
     var ports: [APNsEnvironment: UInt16] { boundPorts.withLock { $0 } }
 
     /// What a settings change means for new connections, and at once for the open ones.
-    func apply(_ settings: SimulatorSettings) async {
+    ///
+    /// Throws when a certificate cannot be made; nothing has changed then.
+    func apply(_ settings: SimulatorSettings) async throws {
+        let tls = try certificates.context(for: settings)
         let new = Self.serverSettings(settings)
         await onLoop {
-            for (_, server) in self.servers {
-                server.settings = new
-                for connection in server.openConnections {
+            for host in self.hosts {
+                host.server.settings = new
+                host.server.tls = tls
+                for connection in host.server.openConnections {
+                    host.handler.watchIdleness(of: connection)
                     let record = connection.attachment as? ConnectionRecord
                     guard record?.isRamped == true, record?.isThrottled == false else { continue }
                     connection.setMaximumConcurrentStreams(settings.maximumConcurrentStreams)
+                }
+            }
+        }
+    }
+
+    /// The simulator's clock was moved.
+    func clockMoved() async {
+        await onLoop {
+            for host in self.hosts {
+                for connection in host.server.openConnections {
+                    host.handler.watchIdleness(of: connection)
                 }
             }
         }
@@ -80,8 +104,8 @@ final class SimulatedHosts: Sendable {
     ) async -> Int {
         await onLoop {
             var count = 0
-            for (own, server) in self.servers where environment == nil || environment == own {
-                for connection in server.openConnections {
+            for host in self.hosts where environment == nil || environment == host.environment {
+                for connection in host.server.openConnections {
                     body(connection)
                     count += 1
                 }
@@ -92,14 +116,17 @@ final class SimulatedHosts: Sendable {
 
     func connections() async -> [ConnectionFacts] {
         await onLoop {
-            self.servers.flatMap { environment, server in
-                server.openConnections.map { connection in
-                    ConnectionFacts(
+            self.hosts.flatMap { host in
+                host.server.openConnections.map { connection in
+                    let record = connection.attachment as? ConnectionRecord
+                    return ConnectionFacts(
                         id: connection.id,
-                        environment: environment,
-                        requests: (connection.attachment as? ConnectionRecord)?.requests ?? 0,
+                        environment: host.environment,
+                        requests: record?.requests ?? 0,
                         streams: connection.activeStreams,
-                        pings: connection.pingsReceived
+                        pings: connection.pingsReceived,
+                        binding: record?.rules.binding,
+                        tokens: record?.rules.uses ?? []
                     )
                 }
             }
@@ -121,6 +148,7 @@ final class SimulatedHosts: Sendable {
         result.streamWindowBytes = settings.streamWindowBytes
         result.connectionWindowBytes = settings.connectionWindowBytes
         result.maximumHeaderListBytes = 8_000
+        result.statesDefaults = true
         // Senders that cancel on purpose must not be taken for an attack.
         result.resetBurst = 1_000_000
         result.resetsPerSecond = 100_000

@@ -9,7 +9,8 @@ import PushBusCrypto
 /// | file | content |
 /// |---|---|
 /// | `ca.pem` | the certificate that clients have to trust |
-/// | `ca.key`, `server.pem`, `server.key` | its own, made anew from the CA at each start |
+/// | `ca.key` | the key of the CA |
+/// | `server*.pem`, `server*.key` | its own certificates, made anew at each start |
 /// | `apns-key.p8` | the signing key for provider tokens, PKCS#8 |
 /// | `credentials.json` | key id, team id, bundle id and the paths a sender needs |
 struct SimulatorFiles: Sendable {
@@ -17,10 +18,9 @@ struct SimulatorFiles: Sendable {
     let keyID: String
     let teamID: String
     let publicKey: ES256PublicKey
+    let authority: CertificateAuthority
 
     var authorityPath: String { path("ca.pem") }
-    var certificatePath: String { path("server.pem") }
-    var serverKeyPath: String { path("server.key") }
     var signingKeyPath: String { path("apns-key.p8") }
 
     private struct Identity: Codable {
@@ -32,7 +32,6 @@ struct SimulatorFiles: Sendable {
     init(
         directory: String,
         bundleIDs: [String],
-        hosts: [String],
         nowSeconds: Int64
     ) throws {
         self.directory = directory
@@ -41,14 +40,7 @@ struct SimulatorFiles: Sendable {
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
-        let authority = try Self.authority(directory, nowSeconds: nowSeconds)
-        let server = try authority.issue(
-            hosts: hosts,
-            notBeforeSeconds: nowSeconds - 86_400,
-            notAfterSeconds: nowSeconds + 397 * 86_400
-        )
-        try Self.write(server.certificatePEM, "\(directory)/server.pem", mode: 0o644)
-        try Self.write(server.privateKeyPEM, "\(directory)/server.key")
+        authority = try Self.authority(directory, nowSeconds: nowSeconds)
 
         let keyPath = "\(directory)/apns-key.p8"
         let key: ES256PrivateKey
@@ -106,7 +98,7 @@ struct SimulatorFiles: Sendable {
     }
 
     /// Ten capital letters and digits, as Apple's key and team ids.
-    private static func identifier() -> String {
+    static func identifier() -> String {
         let alphabet = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789".utf8)
         return String(
             decoding: SecureRandom.bytes(10).map { alphabet[Int($0) % alphabet.count] },
@@ -118,13 +110,13 @@ struct SimulatorFiles: Sendable {
         Array(try Data(contentsOf: URL(filePath: path)))
     }
 
-    private static func write(_ secret: SecretBytes, _ path: String) throws {
+    static func write(_ secret: SecretBytes, _ path: String) throws {
         try secret.withBytes { (bytes: UnsafeRawBufferPointer) throws in
             try write(bytes, path, mode: 0o600)
         }
     }
 
-    private static func write(_ bytes: [UInt8], _ path: String, mode: mode_t) throws {
+    static func write(_ bytes: [UInt8], _ path: String, mode: mode_t) throws {
         try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws in
             try write(bytes, path, mode: mode)
         }

@@ -1,73 +1,35 @@
 import Contracts
 import HTTP2
 import Loop
+import ServiceKit
 
 extension SimulatorState {
-    /// Judges a complete request: validity, provider token, script, device.
+    /// Judges a complete request: provider token, validity, script, device. The body of an
+    /// accepted one is kept in exchange for one that is kept no longer.
     func judge(
-        _ request: borrowing HTTP2ServerRequest,
+        _ request: inout HTTP2ServerRequest,
         environment: APNsEnvironment,
         connection: ConnectionRecord
-    ) -> (verdict: Verdict, answer: APNsAnswer) {
-        let headers = request.headers
-        let body = request.body
+    ) -> Judgement {
         let bodyBytes = request.bodyBytes
-        let fallbackID = headers["apns-id"].flatMap { APNsRequest.isCanonicalUUID($0) ? $0 : nil }
-        let id = fallbackID ?? makeID()
-        return content.withLock { content in
-            content.statistics.requests += 1
-            let now = now(content)
-            var delay = content.settings.delayMilliseconds
-            var answer = APNsAnswer.accepted
-            var script: ScriptedOutcome?
-            do throws(APNsAnswer) {
-                let parsed = try validate(
-                    headers,
+        var body: [UInt8] = []
+        swap(&body, &request.body)
+        var judgement: Judgement?
+        request.headers.withFields { fields in
+            let fields = RequestFields(fields)
+            judgement = content.withLock { content in
+                content.judge(
+                    fields,
+                    body: &body,
                     bodyBytes: bodyBytes,
-                    body: body,
                     environment: environment,
-                    connection: connection,
-                    nowSeconds: now.second.seconds,
-                    &content
+                    connection: connection
                 )
-                let key = DeviceRegistry.Key(environment: environment, token: parsed.token)
-                script = content.nextScript(key)
-                delay += script?.delayMilliseconds ?? 0
-                if let script, !script.isOrdinary { throw script.answer(now: now) }
-                try content.registry.check(key, topic: parsed.topic)
-                content.registry.deliver(
-                    ReceivedNotification(
-                        number: 0,
-                        token: parsed.token,
-                        environment: environment,
-                        at: now,
-                        id: id,
-                        topic: parsed.topic,
-                        pushType: parsed.pushType,
-                        priority: parsed.priority,
-                        expiration: parsed.expiration,
-                        collapseID: parsed.collapseID,
-                        payload: body,
-                        isDelivered: false
-                    )
-                )
-            } catch {
-                answer = error
             }
-            let response = response(
-                answer,
-                id: id,
-                environment: environment,
-                script: script
-            )
-            guard var script else {
-                content.statistics.count(answer)
-                return (.answer(response, delayMilliseconds: delay), answer)
-            }
-            script.delayMilliseconds = delay
-            content.statistics.count(script, answer)
-            return (.scripted(script, response), answer)
         }
+        swap(&body, &request.body)
+        guard let judgement else { preconditionFailure("the fields are always lent") }
+        return judgement
     }
 
     /// An answer before the body, if a script asks for one.
@@ -75,62 +37,133 @@ extension SimulatorState {
         _ request: borrowing HTTP2ServerRequest,
         environment: APNsEnvironment
     ) -> (ScriptedOutcome, HTTP2ServerResponse)? {
+        // Every request passes here, and nearly always nothing is scripted.
+        let isScripted = content.withLock { !$0.scripts.isEmpty || !$0.commonScript.isEmpty }
+        guard isScripted else { return nil }
         let path = request.path
-        let id = makeID()
         return content.withLock { content in
-            guard content.hasScripts else { return nil }
             let token = path.split(separator: "/").last.map { $0.lowercased() } ?? ""
             let key = DeviceRegistry.Key(environment: environment, token: token)
             guard content.isNextEarly(key), let script = content.nextScript(key) else { return nil }
-            let answer = script.answer(now: now(content))
+            let answer = script.answer(now: content.now)
             content.statistics.requests += 1
             content.statistics.count(script, answer)
-            let response = response(answer, id: id, environment: environment, script: script)
+            let response = content.response(answer, id: content.makeID(), environment, script)
             return (script, response)
         }
     }
+}
 
-    private func validate(
-        _ headers: HTTP2HeaderList,
+extension SimulatorState.Content {
+    fileprivate mutating func judge(
+        _ fields: RequestFields,
+        body: inout [UInt8],
         bodyBytes: Int,
+        environment: APNsEnvironment,
+        connection: ConnectionRecord
+    ) -> Judgement {
+        statistics.requests += 1
+        let now = clock.now
+        connection.lastUse = now
+        let givenID = fields.id.flatMap { MessageID(canonical: $0) }
+        let id = givenID ?? makeID()
+        var delay = delayMilliseconds(settings.delayMilliseconds, settings.maximumDelayMilliseconds)
+        var answer = APNsAnswer.accepted
+        var script: ScriptedOutcome?
+        do throws(APNsAnswer) {
+            let parsed = try validate(
+                fields,
+                id: givenID,
+                body: body,
+                bodyBytes: bodyBytes,
+                environment: environment,
+                connection: connection,
+                at: now
+            )
+            let key = DeviceRegistry.Key(environment: environment, token: parsed.token)
+            script = nextScript(key)
+            if let script {
+                delay += delayMilliseconds(
+                    script.delayMilliseconds,
+                    script.maximumDelayMilliseconds
+                )
+                if !script.isOrdinary { throw script.answer(now: now) }
+            }
+            try registry.accept(
+                ReceivedNotification(
+                    device: key,
+                    at: now,
+                    id: id,
+                    topic: parsed.topic,
+                    pushType: parsed.pushType,
+                    priority: parsed.priority,
+                    expiration: parsed.expiration,
+                    collapseID: parsed.collapseID
+                ),
+                payload: &body
+            )
+        } catch {
+            answer = error
+        }
+        guard var script else {
+            statistics.count(answer)
+            if answer.status == 200, delay == 0 {
+                let unique = environment == .sandbox ? makeID() : nil
+                return Judgement(verdict: .accepted(id, unique: unique), answer: answer)
+            }
+            let response = response(answer, id: id, environment, nil)
+            return Judgement(
+                verdict: .answer(response, delayMilliseconds: delay),
+                answer: answer
+            )
+        }
+        script.delayMilliseconds = delay
+        statistics.count(script, answer)
+        let response = response(answer, id: id, environment, script)
+        return Judgement(verdict: .scripted(script, response), answer: answer)
+    }
+
+    /// What does not depend on the device: provider token, header fields, topic, payload.
+    private mutating func validate(
+        _ fields: RequestFields,
+        id: MessageID?,
         body: [UInt8],
+        bodyBytes: Int,
         environment: APNsEnvironment,
         connection: ConnectionRecord,
-        nowSeconds: Int64,
-        _ content: inout Content
+        at now: UnixMilliseconds
     ) throws(APNsAnswer) -> APNsRequest {
-        content.verifier.isLenient = content.settings.takesLenientTokens
-        let token = try connection.rules.check(
-            headers,
-            now: nowSeconds,
+        try connection.rules.check(
+            fields.authorization,
+            now: now.second.seconds,
             environment: environment,
-            verifier: &content.verifier
+            verifier: &verifier
         )
-        let request = try APNsRequest(headers)
-        let bundleIDs = content.verifier.keys[token.keyID]?.bundleIDs ?? []
-        guard
-            bundleIDs.contains(where: { request.topic == $0 || request.topic.hasPrefix($0 + ".") })
-        else { throw APNsAnswer("TopicDisallowed") }
-        try request.checkPayload(
-            body,
-            totalBytes: bodyBytes,
-            isStrict: content.settings.parsesPayloads
-        )
+        connection.hasShownToken = true
+        let request = try APNsRequest(fields, id: id)
+        guard connection.rules.allows(topic: request.topic) else {
+            throw APNsAnswer("TopicDisallowed")
+        }
+        try request.checkPayload(body, totalBytes: bodyBytes, isStrict: settings.parsesPayloads)
         return request
     }
 
-    private func response(
+    private func delayMilliseconds(_ least: Int, _ most: Int) -> Int {
+        most > least ? least + Int(random.uniform(below: UInt64(most - least + 1))) : least
+    }
+
+    fileprivate mutating func response(
         _ answer: APNsAnswer,
-        id: String,
-        environment: APNsEnvironment,
-        script: ScriptedOutcome?
+        id: MessageID,
+        _ environment: APNsEnvironment,
+        _ script: ScriptedOutcome?
     ) -> HTTP2ServerResponse {
         var response = HTTP2ServerResponse(status: answer.status, body: answer.body)
         if script?.omitsID != true {
-            response.headers.append(HTTP2Field("apns-id", id, indexing: .none))
+            response.headers.append(HTTP2Field("apns-id", id.text, indexing: .none))
         }
         if environment == .sandbox {
-            response.headers.append(HTTP2Field("apns-unique-id", makeID(), indexing: .none))
+            response.headers.append(HTTP2Field("apns-unique-id", makeID().text, indexing: .none))
         }
         if let body = script?.body { response.body = Array(body.utf8) }
         if !response.body.isEmpty {
@@ -142,6 +175,21 @@ extension SimulatorState {
         response.frameBytes = script?.frameBytes
         response.leavesOpen = script?.leavesOpen ?? false
         return response
+    }
+
+    // MARK: Scripts
+
+    fileprivate func isNextEarly(_ key: DeviceRegistry.Key) -> Bool {
+        scripts[key]?.isNextEarly ?? commonScript.isNextEarly
+    }
+
+    fileprivate mutating func nextScript(_ key: DeviceRegistry.Key) -> ScriptedOutcome? {
+        if !scripts.isEmpty, scripts[key] != nil {
+            let outcome = scripts[key]?.next(random)
+            if scripts[key]?.isEmpty == true { scripts[key] = nil }
+            return outcome
+        }
+        return commonScript.isEmpty ? nil : commonScript.next(random)
     }
 }
 
@@ -164,23 +212,6 @@ extension ScriptedOutcome {
             reason: reason,
             timestamp: status == 410 && timestamp != -1 ? since : nil
         )
-    }
-}
-
-extension SimulatorState.Content {
-    var hasScripts: Bool { !scripts.isEmpty || !commonScript.isEmpty }
-
-    func isNextEarly(_ key: DeviceRegistry.Key) -> Bool {
-        scripts[key]?.isNextEarly ?? commonScript.isNextEarly
-    }
-
-    mutating func nextScript(_ key: DeviceRegistry.Key) -> ScriptedOutcome? {
-        guard hasScripts else { return nil }
-        if let outcome = scripts[key]?.next() {
-            if scripts[key]?.isEmpty == true { scripts[key] = nil }
-            return outcome
-        }
-        return commonScript.next()
     }
 }
 

@@ -2,97 +2,170 @@ import Contracts
 import HTTP2
 import Loop
 import ServiceKit
-import Synchronization
 
 /// What the hosts, the control API and the phones share: one lock over all of it.
 final class SimulatorState: Sendable {
     struct Content: Sendable {
-        var settings = SimulatorSettings()
+        var settings = SimulatorSettings() {
+            didSet { applySettings(before: oldValue) }
+        }
         var registry: DeviceRegistry
-        var verifier: ProviderTokenVerifier
+        var verifier = ProviderTokenVerifier()
         var scripts: [DeviceRegistry.Key: ScriptQueue] = [:]
         /// For requests whose token has no script of its own.
         var commonScript = ScriptQueue([])
-        /// Moves the simulator's clock against the real one.
-        var clockOffsetMilliseconds: Int64 = 0
+        var clock: SimulatedClock
         var statistics = SimulatorStatistics()
+        var connectionRate = ConnectionRate()
+        /// What is left to chance, by the seed of the settings.
+        var random = RandomSource.seeded(1)
+        var nextID: MessageID
+
+        private mutating func applySettings(before: SimulatorSettings) {
+            verifier.isLenient = settings.takesLenientTokens
+            registry.rejectsUnknown = settings.rejectsUnknownTokens
+            registry.limit = DeviceRegistry.RateLimit(
+                requests: settings.requestsPerToken,
+                windowMilliseconds: Int64(settings.tokenWindowMilliseconds)
+            )
+            if settings.seed != before.seed {
+                random = .seeded(UInt64(bitPattern: Int64(settings.seed)))
+            }
+        }
+
+        /// The simulator's time.
+        var now: UnixMilliseconds { clock.now }
+
+        /// A UUID, unique in this process and random between processes.
+        mutating func makeID() -> MessageID {
+            nextID.low = (nextID.low &+ 1) & ~(3 << 62) | 2 << 62
+            return nextID
+        }
     }
 
     let content: Locked<Content>
     /// Tells the runs of a simulator apart; its notifications are numbered anew in each.
     let run: String
-    private let time: any TimeSource
-    private let idStart: (high: UInt64, low: UInt64)
-    private let idCount = Atomic<UInt64>(0)
 
     init(
-        keys: [String: ProviderKey],
         keptNotifications: Int,
         maximumDevices: Int,
         time: any TimeSource,
         random: RandomSource
     ) {
-        self.time = time
         run = Hex.encode(random.bytes(8))
-        idStart = (random.next(), random.next())
         content = Locked(
             Content(
                 registry: DeviceRegistry(
                     keptNotifications: keptNotifications,
                     maximumDevices: maximumDevices
                 ),
-                verifier: ProviderTokenVerifier(keys: keys)
+                clock: SimulatedClock(time: time),
+                nextID: MessageID(high: random.next() & ~0xF000 | 0x4000, low: random.next())
             )
         )
     }
 
-    /// The simulator's time.
-    func now(_ content: Content) -> UnixMilliseconds {
-        time.wall.adding(milliseconds: content.clockOffsetMilliseconds)
+    var now: UnixMilliseconds { content.withLock { $0.now } }
+
+    /// Whether a peer that just connected is served.
+    func admitsConnection() -> Bool {
+        content.withLock { content in
+            let isAdmitted = content.connectionRate.admits(
+                at: content.now,
+                perMinute: content.settings.connectionsPerMinute,
+                blockMilliseconds: Int64(content.settings.connectionBlockMilliseconds)
+            )
+            if !isAdmitted { content.statistics.refusedConnections += 1 }
+            return isAdmitted
+        }
     }
+}
+
+/// The simulator's clock: the real one, moved, or standing still.
+struct SimulatedClock: Sendable {
+    private let time: any TimeSource
+    private var offsetMilliseconds: Int64 = 0
+    private var frozenAt: UnixMilliseconds?
+
+    init(time: any TimeSource) { self.time = time }
+
+    var isFrozen: Bool { frozenAt != nil }
 
     var now: UnixMilliseconds {
-        let offset = content.withLock { $0.clockOffsetMilliseconds }
-        return time.wall.adding(milliseconds: offset)
+        frozenAt ?? time.wall.adding(milliseconds: offsetMilliseconds)
     }
 
-    /// A UUID in lowercase, unique in this process and random between processes.
-    func makeID() -> String {
-        let count = idCount.wrappingAdd(1, ordering: .relaxed).newValue
-        let high = idStart.high & ~0xF000 | 0x4000
-        let low = (idStart.low &+ count) & ~(3 << 62) | 2 << 62
-        let digits = Array("0123456789abcdef".utf8)
-        return String(unsafeUninitializedCapacity: 36) { text in
-            var place = 0
-            for index in 0..<32 {
-                if index == 8 || index == 12 || index == 16 || index == 20 {
-                    text[place] = UInt8(ascii: "-")
-                    place += 1
-                }
-                let word = index < 16 ? high : low
-                text[place] = digits[Int(word >> UInt64(60 - 4 * (index % 16)) & 15)]
-                place += 1
-            }
-            return 36
+    /// Goes to a moment, onwards or back; false when that is beyond what a clock can show.
+    mutating func move(to new: UnixMilliseconds) -> Bool {
+        // The years 1970 to about 5138, which leaves room for every sum of the rules.
+        guard (0...100_000_000_000_000).contains(new.milliseconds) else { return false }
+        if frozenAt != nil { frozenAt = new }
+        offsetMilliseconds = new.milliseconds - time.wall.milliseconds
+        return true
+    }
+
+    /// Stops the clock where it is, or lets it go on from there.
+    mutating func freeze(_ isFrozen: Bool) {
+        let moment = now
+        frozenAt = isFrozen ? moment : nil
+        offsetMilliseconds = moment.milliseconds - time.wall.milliseconds
+    }
+
+    /// The real time again.
+    mutating func reset() { self = SimulatedClock(time: time) }
+}
+
+/// How often peers connect; too often is taken for an attack.
+struct ConnectionRate: Sendable {
+    private var windowStart: Int64 = 0
+    private var count = 0
+    private var blockedUntil: Int64 = 0
+
+    /// Counts a connection, and whether it is let in.
+    mutating func admits(
+        at now: UnixMilliseconds,
+        perMinute limit: Int,
+        blockMilliseconds: Int64
+    ) -> Bool {
+        guard limit > 0 else { return true }
+        let now = now.milliseconds
+        guard now >= blockedUntil else { return false }
+        if now >= windowStart + 60_000 || now < windowStart {
+            windowStart = now
+            count = 0
         }
+        count += 1
+        guard count > limit else { return true }
+        blockedUntil = now + blockMilliseconds
+        windowStart = blockedUntil
+        count = 0
+        return false
     }
 }
 
 /// Counts since the start.
 struct SimulatorStatistics: Sendable {
+    /// Kinds of answers that are told apart; scripts can make up any number.
+    static let maximumKinds = 1_000
+
     var requests = 0
     var connections = 0
-    /// By status and reason, `400 BadDeviceToken`; scripted ones included.
-    var answers: [String: Int] = [:]
+    var refusedConnections = 0
+    var accepted = 0
+    /// All but the accepted ones, by status and reason, `400 BadDeviceToken`; scripted ones included.
+    private(set) var refusals: [String: Int] = [:]
     var resets = 0
     var goAways = 0
     var silences = 0
 
     mutating func count(_ answer: APNsAnswer) {
-        if answer.status == 200 {
-            answers["200", default: 0] += 1
-        } else {
-            answers["\(answer.status) \(answer.reason ?? "-")", default: 0] += 1
+        guard answer.status != 200 else {
+            accepted += 1
+            return
         }
+        let kind = "\(answer.status) \(answer.reason ?? "-")"
+        let isKnown = refusals[kind] != nil || refusals.count < Self.maximumKinds
+        refusals[isKnown ? kind : "others", default: 0] += 1
     }
 }

@@ -30,6 +30,36 @@ struct FileStore: DeviceStore {
             throw Failure(path: directory, code: ENOTDIR)
         }
         guard chmod(directory, 0o700) == 0 else { throw Failure(path: directory, code: errno) }
+        removeLeftovers()
+    }
+
+    /// Removes what processes left behind that were killed while they wrote: it may be secret.
+    private func removeLeftovers() {
+        guard let folder = opendir(directory) else { return }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let parts = name.split(separator: ".")
+            guard
+                parts.count == 3, parts[1] == "json", let process = pid_t(parts[2]),
+                kill(process, 0) != 0, errno == ESRCH
+            else { continue }
+            unlink("\(directory)/\(name)")
+        }
+    }
+
+    /// The processes of one phone take turns: a lock on the file `lock`, which goes with the process.
+    func exclusively(_ body: () -> Void) throws {
+        let path = "\(directory)/lock"
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure(path: path, code: errno) }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw Failure(path: path, code: errno) }
+        }
+        body()
     }
 
     func read(_ item: DeviceItem) throws -> [UInt8]? { try read(item.rawValue) }
@@ -62,6 +92,7 @@ struct FileStore: DeviceStore {
             guard unlink(path) == 0 || errno == ENOENT else {
                 throw Failure(path: path, code: errno)
             }
+            try syncDirectory()
             return
         }
         // The process id keeps two processes of one phone apart.
@@ -76,6 +107,14 @@ struct FileStore: DeviceStore {
             unlink(temporary)
             throw Failure(path: path, code: code)
         }
+        try syncDirectory()
+    }
+
+    private func syncDirectory() throws(Failure) {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(path: directory, code: errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Failure(path: directory, code: errno) }
     }
 
     private func path(_ name: String) -> String { "\(directory)/\(name).json" }

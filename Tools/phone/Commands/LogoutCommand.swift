@@ -1,4 +1,5 @@
 import Commands
+import Contracts
 import HTTPClient
 import PushBusDevice
 
@@ -6,26 +7,31 @@ import PushBusDevice
 enum LogoutCommand {
     static let command = Command(
         "logout",
-        "Ends the login at the server and removes session and keys from the phone.",
+        "Ends the login on the phone at once, and at the server as soon as that is reached.",
         options: [
-            .value("--directory", "DIR", "where the phone keeps its state"),
-            .flag("--json", "print one JSON object a line"),
+            PhoneParts.directoryOption, PhoneParts.languageOption, PhoneParts.jsonOption,
         ],
         notes: """
-            When the server is not reached the login stays, so that it can be ended later. A running
-            'phone run' of the same directory goes on and shows the generic text.
+            Works without a network: the deletion proof of the session takes the place of its
+            credentials, and is used at the next start, sign-in or return of the network. Without such
+            a proof nothing changes. A running 'phone run' of the same directory goes on and shows the
+            generic text.
 
             \(ExitCode.help)
             """
     ) { arguments in
-        let parts = try PhoneParts.signedIn(arguments)
+        let text = TextTable(try PhoneParts.language(arguments))
+        let parts = try PhoneParts.existing(arguments)
         defer { parts.client.stop() }
-        do throws(DeviceError) {
+        let end = try await PhoneParts.run { () throws(DeviceError) in
             try await parts.device.signOut()
-        } catch {
-            throw PhoneParts.failure(error)
         }
-        PhoneReport(asJSON: arguments.has("--json")).say("signed_out", "signed out")
+        let isPending = end == .pending
+        PhoneReport(asJSON: arguments.has("--json")).say(
+            "signed_out",
+            text[isPending ? .signOutPending : .statusSignedOut],
+            ["pending": .bool(isPending)]
+        )
         return ExitCode.success
     }
 }

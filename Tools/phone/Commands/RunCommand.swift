@@ -12,13 +12,12 @@ enum RunCommand {
         "Signs in if needed, registers, and shows what arrives until it is stopped.",
         options: [
             .value("--directory", "DIR", "where the phone keeps its state (files of mode 0600)"),
-            .value("--installation", "ID", "the installation's name, the same at every start"),
+            .value(
+                "--installation",
+                "ID",
+                "the installation's name at the first start (default:\nmade up)"
+            ),
             .value("--simulator", "URL", "the simulator's control address, http://127.0.0.1:PORT"),
-            .value("--server", "URL", "the server, https (http only for 127.0.0.1 with a port)"),
-            .value("--pair", "CODE", "sign in with a pairing code"),
-            .value("--pair-file", "FILE", "where the pairing code is, - for standard input"),
-            .value("--login", "USER", "sign in with a password instead"),
-            .value("--password-file", "FILE", "where the password is (default: standard input)"),
             .value("--environment", "NAME", "sandbox or production (default sandbox)"),
             .value("--language", "NAME", "en or zh-Hans (default en)"),
             .value(
@@ -29,7 +28,7 @@ enum RunCommand {
             .value("--profile", "FILE", "the publisher's app profile (default: the reference one)"),
             .flag("--rotate-key", "register a new content key"),
             .flag("--json", "print one JSON object a line"),
-        ],
+        ] + SignInChoice.options,
         notes: """
             A login that is in DIR is continued. Everything arrives from the simulator: this shows
             nothing about Apple's service.
@@ -40,7 +39,8 @@ enum RunCommand {
         let settings = try PhoneSettings(arguments)
         let parts = try PhoneParts(
             directory: settings.directory,
-            installation: settings.installation
+            installation: settings.installation,
+            simulator: (settings.simulator, settings.environment)
         )
         defer { parts.client.stop() }
         let ending = StopSignal()
@@ -51,6 +51,7 @@ enum RunCommand {
             settings: settings,
             store: parts.store,
             device: parts.device,
+            system: parts.system,
             simulator: SimulatorClient(
                 address: settings.simulator,
                 client: parts.client,

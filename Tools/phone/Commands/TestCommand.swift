@@ -25,7 +25,7 @@ enum TestCommand {
             try arguments.value("--wait", "0 to 1800 seconds") { text in
                 Int(text).flatMap { (0...1800).contains($0) ? $0 : nil }
             } ?? 30
-        let parts = try PhoneParts.signedIn(arguments)
+        let parts = try PhoneParts.existing(arguments)
         defer { parts.client.stop() }
         let report = PhoneReport(asJSON: arguments.has("--json"))
         guard let eventID = EventID(random16: RandomSource.system.bytes(16)) else {

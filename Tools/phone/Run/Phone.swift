@@ -11,6 +11,7 @@ struct Phone: Service {
     let settings: PhoneSettings
     let store: FileStore
     let device: PushDevice
+    let system: PhoneSystem
     let simulator: SimulatorClient
     let report: PhoneReport
     let time: any TimeSource
@@ -18,6 +19,9 @@ struct Phone: Service {
     /// Raised when the phone ends by itself.
     let ending: StopSignal
     let exitCode = Locked(ExitCode.success)
+    let line = LineRecovery()
+    /// The phone is always in the foreground: one banner an event.
+    let presenter = Locked(ForegroundPresenter())
 
     /// How often login and registration are looked after.
     static let careInterval = Duration.seconds(300)
@@ -46,8 +50,9 @@ struct Phone: Service {
                 group.addTask { await listen(state, listening) }
                 group.addTask {
                     await listening.wait()
-                    await care(state.token)
+                    await care()
                 }
+                group.addTask { await device.follow(line) }
             }
         } catch is CancellationError {
         } catch {
@@ -59,13 +64,15 @@ struct Phone: Service {
     // MARK: Login
 
     private func signIn() async throws {
-        if let account = await device.account {
-            if let wanted = settings.signIn?.server.text, wanted != account.server {
-                throw CommandFailure("signed in at \(account.server): run 'phone logout' first")
+        let status = try await device.status
+        if case .signedIn(let user, let server) = status.account {
+            if let wanted = settings.signIn?.server.text, wanted != server {
+                throw CommandFailure("signed in at \(server): run 'phone logout' first")
             }
-            sayAccount(account.userID, "still signed in")
+            sayAccount(user, "still signed in")
             return
         }
+        if case .lost = status.account { throw DeviceError.recoverSession }
         guard let signIn = settings.signIn else {
             throw CommandFailure("nobody is signed in: give --server with --pair or --login")
         }
@@ -73,10 +80,12 @@ struct Phone: Service {
             try await device.signIn(
                 signIn.method,
                 at: signIn.server,
-                deviceName: "headless phone \(settings.installation)"
+                deviceName: "headless phone \(device.installationID)"
             )
         }
-        if let account = await device.account { sayAccount(account.userID, "signed in") }
+        if case .signedIn(let user, _) = try await device.status.account {
+            sayAccount(user, "signed in")
+        }
     }
 
     private func sayAccount(_ user: UserID, _ what: String) {
@@ -109,63 +118,85 @@ struct Phone: Service {
 
     // MARK: Token and registration
 
+    /// The token that the phone's system has from its first start on.
     private func token() async throws -> PhoneState {
-        if let state = try PhoneState.load(store), state.environment == settings.environment {
-            return state
-        }
         var attempt = 0
         while true {
-            do {
-                let state = PhoneState(
-                    token: try await simulator.issueToken(),
-                    environment: settings.environment
-                )
-                try state.save(store)
-                return state
-            } catch let failure as SimulatorClient.Failure {
-                try await wait(after: failure, &attempt)
+            do throws(DeviceTokenFailure) {
+                _ = try await system.token()
+            } catch {
+                try await wait(after: error, &attempt)
+                continue
             }
+            guard let state = try PhoneState.load(store) else { continue }
+            return state
         }
     }
 
-    /// Registers, then looks after login and registration until cancelled.
-    private func care(_ token: DeviceToken) async {
+    /// Enrolls, then looks after login and registration until cancelled.
+    private func care() async {
         do {
-            try await again { () throws(DeviceError) in try await enroll(token) }
+            if let trouble = try await device.reconcile(.launch) { report.trouble(trouble) }
+            try await enroll()
             while true {
                 try await time.sleep(for: Self.careInterval)
-                try await again { () throws(DeviceError) in
-                    let confirmed = try await device.settings()
-                    if confirmed.preferences.enabled && !confirmed.registered {
-                        try await register(token, newKey: false)
-                    }
-                }
+                try await device.reconcile(.foreground)
+                guard try await isSignedIn() else { return }
             }
         } catch is CancellationError {
         } catch {
             report.trouble(error)
-            let code = (error as? DeviceError)?.code
-            if code == .unauthorized || code == .signedOut {
-                // The phone itself goes on: pushes show the generic text from here on.
-                report.say("signed_out", "signed out by the server")
-            } else {
+            if (try? await isSignedIn()) ?? true {
                 exitCode.withLock { $0 = ExitCode.failure }
                 ending.trigger()
             }
         }
     }
 
-    private func enroll(_ token: DeviceToken) async throws(DeviceError) {
-        if let categories = settings.enable {
-            let wanted = PushPreferences(enabling: categories)
-            _ = try await device.change { $0 = wanted }
+    /// Says so when the login is over. The phone itself goes on: pushes show the generic text then.
+    private func isSignedIn() async throws(DeviceError) -> Bool {
+        switch try await device.status.account {
+        case .signedIn: return true
+        case .signedOut:
+            report.say("signed_out", TextTable(settings.language)[.statusEnded])
+        case .lost:
+            report.say("lost", TextTable(settings.language)[.errorRecoverSession])
         }
-        try await register(token, newKey: settings.rotatesKey)
+        return false
     }
 
-    private func register(_ token: DeviceToken, newKey: Bool) async throws(DeviceError) {
-        try await device.register(token: token, apns: settings.environment, newKey: newKey)
-        report.say("registered", TextTable(settings.language)[.statusRegistered])
+    /// Shows the disclosure, then chooses; what fails for a while is tried again.
+    private func enroll() async throws {
+        if let categories = settings.enable {
+            report.disclose(settings.language)
+            try await persist { () throws(DeviceError) in try await device.disclosureShown() }
+            try await persist { () throws(DeviceError) in
+                try await device.choose(PreferenceChanges(PushPreferences(enabling: categories)))
+            }
+        }
+        if settings.rotatesKey {
+            try await persist { () throws(DeviceError) in try await device.rotateKey() }
+        }
+        switch try await device.status.registration {
+        case .registered, .undeliverable:
+            report.say("registered", TextTable(settings.language)[.statusRegistered])
+        case .off, .waiting: break
+        case .failed(let code):
+            throw DeviceError(code, TextTable(settings.language).message(for: code))
+        }
+    }
+
+    /// Does it, and then presses Retry until it worked or cannot work.
+    private func persist(_ body: () async throws(DeviceError) -> Void) async throws {
+        var isFirst = true
+        try await again { () throws(DeviceError) in
+            if isFirst {
+                isFirst = false
+                try await body()
+            } else {
+                try await device.retry()
+            }
+        }
     }
 
     // MARK: Pushes
@@ -212,6 +243,7 @@ struct Phone: Service {
         case .listening(let run):
             report.say("listening", "listening at \(simulator.address)")
             // What came while the line was down; a repeat of it on the line stays silent.
+            if listening.isTriggered { line.lineIsBack() }
             let last = state.resume(in: run)
             try state.save(store)
             if let last {
@@ -230,7 +262,10 @@ struct Phone: Service {
     ) throws {
         let opening = receiver.receive(payload: push.payload, now: time.wall.second)
         let recipient: Recipient? = try? store.value(.recipient)
-        report.show(opening, apnsID: push.apnsID, identity: recipient?.identity)
+        let presents = presenter.withLock { $0.presents(opening, deliveryID: push.apnsID) }
+        if presents || opening.isSilent {
+            report.show(opening, apnsID: push.apnsID, identity: recipient?.identity)
+        }
         state.lastPush = push.number
         try state.save(store)
     }

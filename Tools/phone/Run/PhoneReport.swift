@@ -7,7 +7,8 @@ import ServiceKit
 /// What the phone says on standard output: text for people, or a JSON object a line.
 ///
 /// Every object has `event` and `at_ms`; the events are `signed_in`, `listening`, `registered`,
-/// `banner`, `repeat`, `outdated`, `disconnected`, `signed_out`, `error` and `stopped`.
+/// `disclosure`, `banner`, `repeat`, `outdated`, `disconnected`, `signed_out`, `lost`, `error` and
+/// `stopped`; commands say `status`, `session`, `tap`, `test`, `recover` and `recovered`.
 struct PhoneReport: Sendable {
     let asJSON: Bool
     let terminal: Terminal

@@ -5,7 +5,8 @@ import PushBusDevice
 /// What `phone run` was asked to do.
 struct PhoneSettings: Sendable {
     var directory: String
-    var installation: InstallationID
+    /// The name at the first start; nil lets the phone make one up.
+    var installation: InstallationID?
     var simulator: String
     var environment: APNsEnvironment
     var language: Language
@@ -21,10 +22,7 @@ struct PhoneSettings: Sendable {
 extension PhoneSettings {
     init(_ arguments: Arguments) throws {
         directory = try arguments.required("--directory")
-        installation = InstallationID(try arguments.required("--installation"))
-        guard installation.isWellFormed else {
-            throw UsageError("--installation must be 1 to 512 bytes without control characters")
-        }
+        installation = try Self.installation(arguments)
         simulator = try arguments.required("--simulator")
         guard simulator.hasPrefix("http://127.0.0.1:"), !simulator.hasSuffix("/") else {
             throw UsageError("--simulator must be http://127.0.0.1:PORT")
@@ -48,24 +46,24 @@ extension PhoneSettings {
     private static func signIn(
         _ arguments: Arguments
     ) throws -> (method: SignIn, server: ServerAddress)? {
-        let method: SignIn
-        var code = arguments.value("--pair")
-        if let file = arguments.value("--pair-file") {
-            guard code == nil else { throw UsageError("--pair and --pair-file exclude each other") }
-            code = try InputFile.password(file: file)
-        }
-        switch (code, arguments.value("--login")) {
-        case (nil, nil): return nil
-        case (let code?, nil): method = .pairing(code: Password(code))
-        case (nil, let username?):
-            let file = arguments.value("--password-file")
-            method = .password(username: username, Password(try InputFile.password(file: file)))
-        default: throw UsageError("--pair and --login exclude each other")
-        }
-        do throws(DeviceError) {
-            return (method, try ServerAddress(try required(arguments)))
-        } catch {
-            throw UsageError("--server: \(error.message)")
+        guard let choice = try SignInChoice.method(arguments) else { return nil }
+        guard let server = choice.server else { throw UsageError("--server is missing") }
+        return (choice.method, server)
+    }
+
+    /// The value of `--installation`.
+    static func installation(_ arguments: Arguments) throws(UsageError) -> InstallationID? {
+        try arguments.value(
+            "--installation",
+            "1 to 128 letters, digits, '.', '_', ':' or '-'"
+        ) { text in
+            let isGood =
+                (1...128).contains(text.utf8.count)
+                && text.utf8.allSatisfy {
+                    (0x30...0x3a).contains($0) || (0x41...0x5a).contains($0)
+                        || (0x61...0x7a).contains($0) || [0x2d, 0x2e, 0x5f].contains($0)
+                }
+            return isGood ? InstallationID(text) : nil
         }
     }
 
@@ -76,13 +74,6 @@ extension PhoneSettings {
         } catch {
             throw CommandFailure("\(file): \(error)", exitCode: ExitCode.configuration)
         }
-    }
-
-    private static func required(_ arguments: Arguments) throws(DeviceError) -> String {
-        guard let server = arguments.value("--server") else {
-            throw DeviceError(.address, "is missing")
-        }
-        return server
     }
 
     /// Reads a comma list of `alerts`, `security`, `task_failure` and `task_success`.

@@ -2,6 +2,7 @@ import Bus
 import Commands
 import Contracts
 import FoundationEssentials
+import Glibc
 import ServiceKit
 import Topology
 import ZeroMQ
@@ -9,12 +10,14 @@ import ZeroMQ
 /// Where a running PushBus is and how to get in, as the command line says it.
 struct BusConnection: Sendable {
     /// The options that every command over the bus takes.
+    static let directoryOption = Command.Option.value(
+        "--directory",
+        "DIR",
+        "where 'pushbus up' runs (default: $PUSHBUS_DIRECTORY, else ~/.pushbus)"
+    )
+
     static let options: [Command.Option] = [
-        .value(
-            "--directory",
-            "DIR",
-            "where 'pushbus up' runs (default: $PUSHBUS_DIRECTORY, else ~/.pushbus)"
-        ),
+        directoryOption,
         .value("--endpoint", "ENDPOINT", "an endpoint instead: ipc:///path or tcp://host:port"),
         .value("--key", "FILE", "our CURVE key file, for tcp ('pushbus keys make' writes one)"),
         .value("--server-key", "FILE", "the service's public key file, for tcp"),
@@ -69,6 +72,30 @@ struct BusConnection: Sendable {
         self.directory = directory
         self.timeout = timeout
         endpoint = nil
+        security = .trustedDirectory
+    }
+
+    /// The sockets of a service's processes that are there.
+    func sockets(of service: PushBusService) throws -> [String] {
+        var topology: Topology
+        do throws(TopologyError) {
+            topology = try Topology(directory: directory, executables: "/")
+        } catch {
+            throw CommandFailure(error.description, exitCode: ExitCode.configuration)
+        }
+        if service.mayBeSeveral { topology[service].instances = 64 }
+        return topology.sockets(of: service).filter { access($0, F_OK) == 0 }
+    }
+
+    /// The same connection to one process only.
+    func only(_ socket: String) -> BusConnection {
+        BusConnection(directory: directory, endpoint: "ipc://" + socket, timeout: timeout)
+    }
+
+    private init(directory: String, endpoint: String, timeout: Duration) {
+        self.directory = directory
+        self.endpoint = endpoint
+        self.timeout = timeout
         security = .trustedDirectory
     }
 

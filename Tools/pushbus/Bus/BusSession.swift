@@ -74,17 +74,10 @@ final class BusSession: Sendable {
 
     private func endpoint(of service: PushBusService) throws -> String {
         if let endpoint = connection.endpoint { return endpoint }
-        let directory = connection.directory
-        let topology: Topology
-        do throws(TopologyError) {
-            topology = try Topology(directory: directory, executables: "/")
-        } catch {
-            throw CommandFailure(error.description, exitCode: ExitCode.configuration)
-        }
-        let running = topology.sockets(of: service).filter { access($0, F_OK) == 0 }
+        let running = try connection.sockets(of: service)
         guard !running.isEmpty else {
             throw CommandFailure(
-                "\(service.title) does not run in \(directory): start it with 'pushbus up', or "
+                "\(service.title) does not run in \(connection.directory): start it with 'pushbus up', or "
                     + "name another --directory or --endpoint",
                 exitCode: ExitCode.unavailable
             )

@@ -1,7 +1,9 @@
 import Commands
+import Contracts
+import Topology
 import ZeroMQ
 
-/// `pushbus keys make` and `pushbus keys show`
+/// `pushbus keys make`, `keys show` and `keys rotate-master`
 enum KeysCommand {
     static let make = Command(
         "keys make",
@@ -47,6 +49,45 @@ enum KeysCommand {
             throw CommandFailure("\(error)", exitCode: ExitCode.files)
         }
         return ExitCode.success
+    }
+
+    static let rotateMaster = Command(
+        "keys rotate-master",
+        "Puts what Registration has sealed under a new master key.",
+        options: BusConnection.options,
+        notes: """
+            Content keys and secrets of one-time codes are sealed anew while Registration goes on
+            working; the key file (mode 0600) is replaced when all are done, and the old key is gone
+            then. If Registration stops in between it goes on at its next start. Copy the new key
+            file; backups of before need the old one.
+
+            \(ExitCode.help)
+            """
+    ) { arguments in
+        let connection = try BusConnection(arguments)
+        return try await connection.session { session in
+            var answer = try await session.ask(
+                MasterKeyRotate(begin: true),
+                of: .registration
+            )
+            var trouble: String?
+            while answer.running {
+                if let new = answer.trouble, new != trouble {
+                    Terminal.standard.error("\(new); Registration tries again\n")
+                }
+                trouble = answer.trouble
+                try await Task.sleep(for: .milliseconds(100))
+                answer = try await session.ask(MasterKeyRotate(begin: false), of: .registration)
+            }
+            Terminal.standard.line("under the new master key: \(answer.resealed)")
+            guard answer.unreadable == 0 else {
+                throw CommandFailure(
+                    "not opened by either key and left as they are: \(answer.unreadable); those "
+                        + "phones have to register again, those accounts need 'user totp' again"
+                )
+            }
+            return ExitCode.success
+        }
     }
 
     static func isGood(_ name: String) -> Bool {

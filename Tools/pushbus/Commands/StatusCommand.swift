@@ -17,12 +17,16 @@ enum StatusCommand {
         let connection = try BusConnection(arguments)
         var states: [State] = []
         for service in PushBusService.allCases {
-            let status: Answer<ServiceStatusAnswer> = await ask(
-                ServiceStatus(),
-                service,
-                connection
-            )
-            states.append(State(service: service, status: status))
+            let sockets = try connection.sockets(of: service)
+            let places = sockets.isEmpty ? [connection] : sockets.map(connection.only)
+            for place in places {
+                let status: Answer<ServiceStatusAnswer> = await ask(
+                    ServiceStatus(),
+                    service,
+                    place
+                )
+                states.append(State(service: service, status: status))
+            }
         }
         let outbox: Answer<OutboxStatusAnswer> = await ask(OutboxStatus(), .delivery, connection)
         if arguments.has("--json") {
@@ -35,7 +39,7 @@ enum StatusCommand {
         } else {
             Terminal.standard.out(table(states))
             if case .answered(let outbox) = outbox {
-                Terminal.standard.out("\n" + text(of: outbox))
+                Terminal.standard.out("\n" + OutboxCommand.text(of: outbox, now: SystemTime().wall))
             }
             if arguments.has("--metrics") { Terminal.standard.out(metrics(states)) }
         }
@@ -85,18 +89,6 @@ enum StatusCommand {
             }
         }
         return table.text
-    }
-
-    /// A row for each state of the outbox.
-    static func text(of outbox: OutboxStatusAnswer) -> String {
-        var table = Table(["outbox", "rows", "oldest"], rightAligned: [1])
-        for count in outbox.states {
-            table.add([
-                count.state.rawValue, "\(count.rows)",
-                count.oldestAt.map(\.start.rfc3339) ?? "-",
-            ])
-        }
-        return table.text + "clean-ups waiting: \(outbox.cleanupsWaiting)\n"
     }
 
     private static func metrics(_ states: [State]) -> String {

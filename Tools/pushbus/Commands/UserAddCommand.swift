@@ -13,7 +13,7 @@ enum UserAddCommand {
             .value("--password-file", "FILE", "where the password is (default: standard input)"),
         ] + BusConnection.options,
         notes: """
-            The password is the first line of the file or of standard input, 8 to 1024 bytes; it is
+            The password is the first line of the file or of standard input, 8 to 1024 characters; it is
             never taken from the command line. An account that exists already is left as it is.
 
             \(ExitCode.help)

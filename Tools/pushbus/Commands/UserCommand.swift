@@ -76,7 +76,7 @@ enum UserCommand {
             .value("--password-file", "FILE", "where the password is (default: standard input)")
         ] + BusConnection.options,
         notes: """
-            The password is the first line of the file or of standard input, 8 to 1024 bytes; it is
+            The password is the first line of the file or of standard input, 8 to 1024 characters; it is
             never taken from the command line. Every phone of the account has to sign in again.
 
             \(ExitCode.help)
@@ -129,8 +129,7 @@ enum UserCommand {
         "user delete",
         "Deletes an account with its sessions and registrations.",
         positionals: [name],
-        options: [.flag("--yes", "do it; without it nothing is deleted")]
-            + BusConnection.options,
+        options: [Confirmation.option] + BusConnection.options,
         notes: """
             Nothing is sent to its phones any more, from now on and from what is queued. The name is
             free afterwards.
@@ -140,10 +139,12 @@ enum UserCommand {
     ) { arguments in
         let connection = try BusConnection(arguments)
         let request = UserDelete(username: try arguments.requiredWord("NAME"))
-        guard arguments.has("--yes") else {
-            throw UsageError("deleting cannot be undone: say --yes")
-        }
         try check(request)
+        try Confirmation.require(
+            arguments,
+            "the account \(request.username) will be gone with its sessions and registrations",
+            word: "delete"
+        )
         let answer = try await connection.ask(request, of: .registration)
         Terminal.standard.line(
             "deleted \(request.username); sessions that ended: \(answer.sessionsEnded)"

@@ -41,7 +41,7 @@ final class Stack: Sendable {
         }
     }
 
-    private static func credentials(_ plan: StackPlan) throws -> SimulatorCredentials {
+    static func credentials(_ plan: StackPlan) throws -> SimulatorCredentials {
         let file = "\(plan.simulatorDirectory)/credentials.json"
         let bytes = try InputFile.read(file, limit: 64 << 10)
         guard

@@ -14,10 +14,16 @@ struct StackPlan: Sendable {
     var executables: String
     /// Where Registration listens for phones, `host:port`.
     var http: String
+    /// Where EventIngest listens for integrators, `host:port`; nil leaves that door closed.
+    var events: String?
     /// Where phones reach it, when that is elsewhere.
     var publicURL: String?
     /// Nil leaves the simulator out: the Relay then needs real credentials.
     var simulator: SimulatorPorts?
+    /// The PostgreSQL database that holds all stores; nil for files in the directory.
+    var database: String?
+    /// How many processes of a service, where it is not one.
+    var instances: [PushBusService: Int] = [:]
     /// Services that run elsewhere, or not at all.
     var without: Set<PushBusService> = []
     var output = ProcessOutput.files
@@ -66,9 +72,12 @@ struct StackPlan: Sendable {
         var topology = try Topology(directory: directory, executables: executables)
         topology.output = output
         topology.restart = restart
+        topology.database = database
+        topology.sharesEndpoints = true
         for service in PushBusService.allCases {
             var member = Topology.Member()
             if without.contains(service) { member.presence = .absent }
+            member.instances = instances[service] ?? 1
             member.environment = variables(of: service, credentials)
             topology[service] = member
         }
@@ -83,6 +92,9 @@ struct StackPlan: Sendable {
         if service == .registration {
             variables["PUSHBUS_REGISTRATION_HTTP"] = http
             if let publicURL { variables["PUSHBUS_REGISTRATION_PUBLIC_URL"] = publicURL }
+        }
+        if service == .eventIngest, let events {
+            variables["PUSHBUS_EVENTINGEST_HTTP"] = events
         }
         if service == .relay, let credentials, let simulator {
             let prefix = "PUSHBUS_RELAY_APNS_"

@@ -44,6 +44,14 @@ struct StackService: Service {
 
             """
         if stack.plan.output == .files { text += "  logs          \(directory)/<service>.log\n" }
+        if let events = stack.services.ports(of: .eventIngest)["http"] {
+            text += """
+                  events        http://127.0.0.1:\(events)/v1/events, with a bearer key of
+                                'pushbus integrator add monitor --sources "*"' and
+                                'pushbus integrator key monitor'
+
+                """
+        }
         if let relay = stack.services.ports(of: .relay)["http"] {
             text += "  relay         http://127.0.0.1:\(relay)/v1/send\n"
         }

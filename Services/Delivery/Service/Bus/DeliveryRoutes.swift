@@ -26,6 +26,7 @@ struct DeliveryRoutes: Sendable {
         routes.answer(OutboxStatus.self) { _, _ throws(Reject) in
             try await reading { try await store.status() }
         }
+        administer(&routes)
         routes.answerStatus(of: context)
         return routes
     }
@@ -55,7 +56,7 @@ struct DeliveryRoutes: Sendable {
         }
     }
 
-    private func reading<Value>(
+    func reading<Value>(
         _ body: () async throws -> Value
     ) async throws(Reject) -> Value {
         do {

@@ -9,9 +9,10 @@ import ServiceKit
 /// One request carries one message, so a batch is as many requests, a bounded number of them at a
 /// time. libcurl may send a request again when a connection it reuses was closed without a reply;
 /// that is sound here, since a repeat carries the same event and token and so the same apns-id
-/// (design §7.3). A failure counts as provably unprocessed only when nothing was written, repeats
+/// (design §7.3). Neither a request nor such a repeat is written once the check of the message is no
+/// longer valid, whatever libcurl waited for. A failure counts as provably unprocessed only when nothing was written, repeats
 /// included. No trace context leaves (design §8).
-final class HTTPRelay: RelayPort {
+package final class HTTPRelay: RelayPort {
     private let client: HTTPClient
     private let url: String
     private let time: any TimeSource
@@ -26,16 +27,17 @@ final class HTTPRelay: RelayPort {
         var until: MonotonicInstant
     }
 
-    /// From the first byte of a request to the last of its reply (design §9).
-    static let deadline: Duration = .seconds(20)
+    /// From the call to the last byte of a reply; 20 s unless set shorter (design §9).
+    private let deadline: Duration
     private static let shortestHold: Duration = .milliseconds(250)
 
     /// `concurrent` requests at a time; `caFile` names the only authorities to trust, the system's
     /// when nil.
-    init(
+    package init(
         _ address: RelayAddress,
         caFile: String?,
         concurrent: Int,
+        timeout: Duration,
         time: any TimeSource,
         log: Log
     ) throws(SystemCallError) {
@@ -47,6 +49,7 @@ final class HTTPRelay: RelayPort {
         configuration.offersHTTP2 = true
         client = try HTTPClient(configuration: configuration)
         url = address.sendURL
+        deadline = timeout
         self.time = time
         self.log = log
         slots = BoundedChannel(capacity: concurrent)
@@ -54,11 +57,11 @@ final class HTTPRelay: RelayPort {
     }
 
     /// There is no connection to wait for: a relay that is away shows in the verdicts.
-    func isConnected() async -> Bool { true }
+    package func isConnected() async -> Bool { true }
 
-    func waitUntilConnected() async {}
+    package func waitUntilConnected() async {}
 
-    func send(
+    package func send(
         _ batch: RelaySend,
         handOver: Duration,
         timeout: Duration,
@@ -80,10 +83,10 @@ final class HTTPRelay: RelayPort {
         return .complete
     }
 
-    func abandon() async { client.stop() }
+    package func abandon() async { client.stop() }
 
     /// Ends all requests and the thread.
-    func stop() { client.stop() }
+    package func stop() { client.stop() }
 
     private func verdict(
         _ message: RelaySend.Message,
@@ -98,7 +101,12 @@ final class HTTPRelay: RelayPort {
         if let hold = hold.withLock({ $0 }), now < hold.until {
             return Self.unsent(index, hold.reason, .relay, retryAfter: hold.until - now)
         }
-        let verdict = await post(message, at: index, timeout: min(Self.deadline, ends - now))
+        let verdict = await post(
+            message,
+            at: index,
+            writeWithin: handOverEnds - now,
+            timeout: min(deadline, ends - now)
+        )
         note(verdict)
         return verdict
     }
@@ -106,6 +114,7 @@ final class HTTPRelay: RelayPort {
     private func post(
         _ message: RelaySend.Message,
         at index: Int,
+        writeWithin: Duration,
         timeout: Duration
     ) async -> RelayVerdicts.Verdict {
         let request = HTTPClientRequest(
@@ -114,6 +123,7 @@ final class HTTPRelay: RelayPort {
             headers: [("Content-Type", "application/json"), ("Accept", "application/json")],
             body: RelayRequest.body(message),
             timeout: timeout,
+            writeWithin: writeWithin,
             maximumReplyBytes: RelayReply.bodyLimit
         )
         do throws(HTTPClientError) {

@@ -36,6 +36,17 @@ package protocol DeliveryStore: Sendable {
     /// Counts and oldest age by state, and the clean-ups that wait.
     func status() async throws -> OutboxStatusAnswer
 
+    /// Makes waiting rows due now, a bounded amount of work a page; `after` is where the page before
+    /// ended. Ended rows stay ended and claimed ones claimed.
+    func advance(_ rows: OutboxSelection, after: Int64?) async throws -> RowsChanged
+
+    /// Ends rows under no live lease as permanent with the reason `Cancelled`, page by page; the
+    /// ciphertext goes in the same transaction.
+    func cancel(_ rows: OutboxSelection, after: Int64?) async throws -> RowsChanged
+
+    /// Copies the outbox to a new file while it goes on working; returns the size of the copy.
+    func backup(to path: String) async throws -> Int64
+
     /// Removes up to `limit` ended rows whose event ended at least `retention` ago.
     func purge(retention: Duration, limit: Int) async throws -> Int
 
@@ -89,6 +100,21 @@ package struct ClaimResult: Sendable {
     package var hasLoneRow: Bool
     /// When the next row may become due, from now; nil when nothing waits.
     package var nextDueMilliseconds: Int64?
+}
+
+/// What an operator's change did to a page of rows.
+package struct RowsChanged: Hashable, Sendable {
+    package var changed: Int
+    /// Rows left alone because they are under a live lease.
+    package var held: Int
+    /// Pass as `after` for the next page; nil on the last.
+    package var next: Int64?
+
+    package init(changed: Int, held: Int, next: Int64?) {
+        self.changed = changed
+        self.held = held
+        self.next = next
+    }
 }
 
 /// What became of one outcome.

@@ -3,14 +3,14 @@ import Storage
 
 /// Changes of the counters of events within one transaction, written once per event.
 struct EventDeltas {
-    private struct Delta {
+    struct Delta {
         var open: Int64 = 0
         var retryable: Int64 = 0
         var ended: [ReceiptState: Int64] = [:]
         var turn: Int64?
     }
 
-    private var deltas: [Int64: Delta] = [:]
+    private(set) var deltas: [Int64: Delta] = [:]
     /// Change of open rows over all events.
     private(set) var open: Int64 = 0
 

@@ -5,7 +5,7 @@ import ServiceKit
 import Storage
 
 /// The outbox in one SQLite file, owned by this process alone.
-package final class SQLiteDeliveryStore: DeliveryStore {
+package final class SQLiteDeliveryStore: SQLDeliveryStore {
     let database: SQLiteDatabase
     private let time: any TimeSource
     private let limits: OutboxLimits
@@ -63,9 +63,10 @@ package final class SQLiteDeliveryStore: DeliveryStore {
     /// Runs a change and keeps the count of open rows; `body` returns its value and the difference.
     func change<Value: Sendable>(
         rows: Int,
+        verb: StaticString = #function,
         _ body: @escaping @Sendable (SQLiteConnection) throws -> (Value, Int64)
     ) async throws -> Value {
-        let (value, difference) = try await database.write(rows: rows, body)
+        let (value, difference) = try await database.write(rows: rows, verb: verb, body)
         openRows.withLock { $0 += difference }
         return value
     }
@@ -116,6 +117,26 @@ package final class SQLiteDeliveryStore: DeliveryStore {
     package func expire(limit: Int) async throws -> Int {
         let sweep = OutboxSweep(now: now)
         return try await change(rows: limit) { try sweep.expire(limit: limit, on: $0) }
+    }
+
+    package func advance(
+        _ rows: OutboxSelection,
+        after: Int64?
+    ) async throws -> RowsChanged {
+        let administration = OutboxAdministration(rows: rows, after: after, now: now)
+        return try await change(rows: 1000) { try administration.advance(on: $0) }
+    }
+
+    package func cancel(
+        _ rows: OutboxSelection,
+        after: Int64?
+    ) async throws -> RowsChanged {
+        let administration = OutboxAdministration(rows: rows, after: after, now: now)
+        return try await change(rows: 1000) { try administration.cancel(on: $0) }
+    }
+
+    package func backup(to path: String) async throws -> Int64 {
+        try await database.backup(to: path)
     }
 
     package func purge(retention: Duration, limit: Int) async throws -> Int {

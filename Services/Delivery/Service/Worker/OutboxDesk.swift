@@ -12,6 +12,7 @@ actor OutboxDesk {
     private let random: RandomSource
     private let bell: WakeSignal
     private let pausedGauge: Gauge
+    private let relayNotConfiguredGauge: Gauge
     private let log: Log
     private var inHand: Set<Int64> = []
     private var reserved = 0
@@ -51,9 +52,11 @@ actor OutboxDesk {
         random: RandomSource,
         bell: WakeSignal,
         paused: Gauge,
+        relayNotConfigured: Gauge,
         log: Log
     ) {
         pausedGauge = paused
+        relayNotConfiguredGauge = relayNotConfigured
         self.log = log
         self.limits = limits
         self.time = time
@@ -107,6 +110,12 @@ actor OutboxDesk {
 
     func endRound() {
         rounds -= 1
+        bell.signal()
+    }
+
+    /// Rows have become due by something else than time or an outcome.
+    func noteDue() {
+        isClaimWanted = true
         bell.signal()
     }
 
@@ -281,6 +290,7 @@ actor OutboxDesk {
     private func succeed(_ scope: PauseScope) {
         if pauses.paused[scope] != nil { log.info("resumed", ["scope": .string("\(scope)")]) }
         pauses.succeeded(scope)
+        if scope == .relay { relayNotConfiguredGauge.set(0) }
         pausedGauge.set(Int64(pauses.paused.count))
     }
 
@@ -290,6 +300,9 @@ actor OutboxDesk {
         _ stated: Int64?,
         isCertain: Bool
     ) {
+        if scope == .relay, reason == Reason.relayNotConfigured {
+            relayNotConfiguredGauge.set(time.wall.second.seconds)
+        }
         let wasPaused = pauses.paused[scope] != nil
         pauses.failed(
             scope,

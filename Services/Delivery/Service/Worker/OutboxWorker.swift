@@ -17,6 +17,7 @@ package final class OutboxWorker: Service {
     private let metrics: DeliveryMetrics
     private let log: Log
     private let hashToken: @Sendable (DeviceToken) -> [UInt8]
+    private let boot = HostBoot.identifier()
     private let bell = WakeSignal()
     private let cleanupBell = WakeSignal()
     private let outcomes: OutcomeWriter
@@ -45,6 +46,7 @@ package final class OutboxWorker: Service {
             random: random,
             bell: bell,
             paused: metrics.paused,
+            relayNotConfigured: metrics.relayNotConfigured,
             log: log
         )
         outcomes = OutcomeWriter(
@@ -237,7 +239,8 @@ package final class OutboxWorker: Service {
             random: random,
             metrics: metrics,
             log: log,
-            hashToken: hashToken
+            hashToken: hashToken,
+            boot: boot
         )
     }
 

@@ -14,6 +14,8 @@ struct SendRound: Sendable {
     let metrics: DeliveryMetrics
     let log: Log
     let hashToken: @Sendable (DeviceToken) -> [UInt8]
+    /// Boot id of this host, for relays that are on it too.
+    let boot: String?
 
     /// A message that passed its check.
     struct Candidate: Sendable {
@@ -120,7 +122,7 @@ struct SendRound: Sendable {
         guard !sending.isEmpty else { return [] }
         var flight = RelayFlight(sending, round: self, resends: resends)
         let end = await relay.send(
-            message(sending),
+            message(sending, validUntil),
             handOver: validUntil - time.monotonic,
             timeout: limits.sendTimeout
         ) { verdicts in
@@ -188,7 +190,10 @@ struct SendRound: Sendable {
         return valid
     }
 
-    private func message(_ candidates: [Candidate]) -> RelaySend {
+    private func message(
+        _ candidates: [Candidate],
+        _ validUntil: MonotonicInstant
+    ) -> RelaySend {
         // Clocks of hosts differ: nothing on the wire lies further ahead than this.
         let latest = time.wall.second.adding(seconds: 1740)
         return RelaySend(
@@ -200,6 +205,12 @@ struct SendRound: Sendable {
                     expiresAt: min($0.held.row.expiresAt, latest),
                     envelope: $0.envelope,
                     isYoung: $0.target.isYoung
+                )
+            },
+            sendBy: boot.map {
+                RelaySend.Instant(
+                    boot: $0,
+                    milliseconds: validUntil.nanoseconds / 1_000_000
                 )
             }
         )

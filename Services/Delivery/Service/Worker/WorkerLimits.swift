@@ -26,6 +26,15 @@ package struct WorkerLimits: Sendable {
 
     package init() {}
 
+    /// Fits the times of a send to a lease: half of it must be left at the hand-over, and the verdicts
+    /// must be there before it ends.
+    mutating func lease(for duration: Duration) {
+        lease = duration
+        leaseReserve = min(leaseReserve, duration / 2)
+        sendTimeout = min(sendTimeout, leaseReserve * 5 / 6)
+        checkTimeout = min(checkTimeout, leaseReserve / 2)
+    }
+
     /// Fits batches and window to a relay that takes this many messages at a time, so that rows do not
     /// wait with an ageing check.
     mutating func narrow(to concurrent: Int) {

@@ -27,6 +27,14 @@ package struct IPNetwork: Hashable, Sendable {
         self.prefix = prefix
     }
 
+    /// The address in one spelling: an IPv4 address with dots, any other as eight groups.
+    package var addressText: String {
+        if bytes.count == 4 { return bytes.map { String($0) }.joined(separator: ".") }
+        return stride(from: 0, to: bytes.count, by: 2).map { index in
+            String(UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1]), radix: 16)
+        }.joined(separator: ":")
+    }
+
     /// Whether an address lies in the network.
     package func contains(_ address: IPNetwork) -> Bool {
         guard address.bytes.count == bytes.count, address.prefix >= prefix else { return false }

@@ -10,6 +10,8 @@ package struct Policy: Hashable, Sendable {
     package var windows: [MaintenanceWindow] = []
     package var securityRules: [SecurityRule] = []
     package var integrators: [String: Integrator] = [:]
+    /// The names of integrators that were removed and not added again.
+    package var removedIntegrators: Set<String> = []
 
     package init() {}
 

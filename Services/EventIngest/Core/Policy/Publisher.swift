@@ -4,7 +4,8 @@ import Contracts
 package enum Publisher: Hashable, Sendable {
     /// A process of the trusted directory, which may publish anything.
     case trusted
-    /// The holder of a CURVE key; an integrator of that name narrows what it may publish.
+    /// The holder of a CURVE key; an integrator of that name narrows what it may publish,
+    /// and once that is removed it may publish nothing.
     case principal(String)
     /// The holder of a bearer key, which may publish what its integrator says.
     case integrator(String)
@@ -24,7 +25,8 @@ extension Policy {
         switch publisher {
         case .trusted: true
         case .principal(let name):
-            integrators[name]?.may(publish: type, from: source) ?? true
+            integrators[name]?.may(publish: type, from: source)
+                ?? !removedIntegrators.contains(name)
         case .integrator(let name):
             integrators[name]?.may(publish: type, from: source) ?? false
         }

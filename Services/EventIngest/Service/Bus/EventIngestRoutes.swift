@@ -44,6 +44,9 @@ package struct EventIngestRoutes: Sendable {
             let events = try await stored { try await store.events(query) }
             return EventQueryAnswer(events: events)
         }
+        routes.answer(EventExplain.self) { (query, _) throws(Reject) in
+            try await stored { try await store.explain(query) }
+        }
         addPolicy(to: &routes)
         routes.answerStatus(of: context)
         return routes

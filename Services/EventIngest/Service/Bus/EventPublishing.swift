@@ -2,6 +2,7 @@ import Bus
 import Contracts
 import EventIngestCore
 import FoundationEssentials
+import Loop
 import PushBusCrypto
 import ServiceKit
 import Storage
@@ -16,9 +17,16 @@ package struct EventPublishing: Sendable {
     let metrics: EventMetrics
     let log: Log
     let wakes: PipelineWakes
+    let prompt: PromptWatermark
+    /// Events that may be at Fanouts at the same time.
+    let handedOut: Int
+    let condition: StoreCondition
 
     package init(
         store: any EventStore,
+        prompt: PromptWatermark,
+        handedOut: Int,
+        condition: StoreCondition,
         metrics: EventMetrics,
         log: Log,
         wakes: PipelineWakes
@@ -28,6 +36,9 @@ package struct EventPublishing: Sendable {
         self.metrics = metrics
         self.log = log
         self.wakes = wakes
+        self.prompt = prompt
+        self.handedOut = handedOut
+        self.condition = condition
     }
 
     /// Answers a publish on the bus.
@@ -82,10 +93,16 @@ package struct EventPublishing: Sendable {
         _ candidates: [EventCandidate]
     ) async throws(Reject) -> [EventPublishAnswer.Result] {
         if candidates.isEmpty { return [] }
-        let admissions: [Admission]
+        let admitted: AdmittedEvents
         do {
-            admissions = try await store.admit(candidates)
+            admitted = try await store.admit(
+                candidates,
+                watermark: await prompt.value(),
+                handingOut: handedOut
+            )
+            condition.writes()
         } catch {
+            condition.fails(error)
             metrics.failed("admission")
             log.error("events not recorded", ["error": .error(error)])
             let isRetriable = (error as? StorageError)?.isRetriable ?? false
@@ -95,15 +112,18 @@ package struct EventPublishing: Sendable {
                 retryAfterMilliseconds: isRetriable ? 1000 : 10_000
             )
         }
+        // One that finds no place comes due again when nobody reports about it.
+        for order in admitted.orders { _ = wakes.orders.trySend(order) }
         var isAnyOpen = false
-        for admission in admissions {
+        for admission in admitted.admissions {
+            if admission == .full { condition.isFull() }
             if admission == .notPermitted { metrics.refused() }
             guard case .record(let record) = admission else { continue }
             metrics.recorded(record.verdict)
             if [.admitted, .unresolved].contains(record.verdict) { isAnyOpen = true }
         }
         if isAnyOpen { wakes.committed.signal() }
-        return admissions.map(\.result)
+        return admitted.admissions.map(\.result)
     }
 
     private func check(

@@ -7,10 +7,10 @@ package struct RegistrationClient: WatermarkSource {
 
     package init(_ client: BusClient) { self.client = client }
 
-    package func watermark() async throws -> Int64 {
+    package func watermark(within limit: Duration) async throws -> Int64 {
         try await client.ask(
             AudienceOpen(),
-            timeout: .seconds(10),
+            timeout: limit,
             resendEvery: .seconds(3)
         ).watermark
     }

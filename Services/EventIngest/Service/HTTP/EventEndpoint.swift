@@ -6,7 +6,7 @@ import ServiceKit
 
 /// The HTTP ways in: `POST /v1/events` and `POST /v1/hooks/alertmanager`, both with a bearer key.
 package struct EventEndpoint: HTTPHandler {
-    private enum Route: String {
+    private enum Route: String, CaseIterable {
         case events = "/v1/events"
         case alertmanager = "/v1/hooks/alertmanager"
     }
@@ -18,6 +18,9 @@ package struct EventEndpoint: HTTPHandler {
         case binary
     }
 
+    /// Every path that is answered with more than 404.
+    package static let paths = Route.allCases.map(\.rawValue)
+
     private let publishing: EventPublishing
     private let keys: IntegratorKeys
     private let metrics: Metrics
@@ -26,13 +29,12 @@ package struct EventEndpoint: HTTPHandler {
     package init(
         publishing: EventPublishing,
         keys: IntegratorKeys,
-        metrics: Metrics,
-        log: Log
+        context: ProcessContext
     ) {
         self.publishing = publishing
         self.keys = keys
-        self.metrics = metrics
-        self.log = log
+        metrics = context.metrics
+        log = context.log
     }
 
     package func admit(_ head: HTTPRequestHead) -> HTTPAdmission {

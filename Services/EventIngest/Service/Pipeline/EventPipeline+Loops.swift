@@ -1,5 +1,6 @@
 import Contracts
 import EventIngestCore
+import Loop
 import ServiceKit
 
 extension EventPipeline {
@@ -14,7 +15,8 @@ extension EventPipeline {
                 await wakes.committed.wait(atMost: Self.longestWait, time: time)
                 return
             }
-            let watermark = try await registration.watermark()
+            let watermark = try await registration.watermark(within: .seconds(10))
+            await prompt.heard()
             let count = try await store.settle(watermark: watermark, upTo: mark)
             metrics.settled(count)
             wakes.due.signal()
@@ -32,6 +34,16 @@ extension EventPipeline {
                 let next = due.next ?? due.now.adding(milliseconds: .max)
                 let pause = max(1, min(next.milliseconds - due.now.milliseconds, 5000))
                 await wakes.due.wait(atMost: .milliseconds(pause), time: time)
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Carries to Fanouts what was handed out together with its admission.
+    func handOutAdmitted() async {
+        await withDiscardingTaskGroup { group in
+            while let order = await wakes.orders.next() {
+                group.addTask { await hand(order) }
             }
             group.cancelAll()
         }
@@ -85,6 +97,17 @@ extension EventPipeline {
         }
     }
 
+    /// A store that failed is tried, so that it counts as mended also when nobody publishes.
+    private func probe() async {
+        guard condition.needsProbe else { return }
+        do {
+            try await store.probe()
+            condition.writes()
+        } catch {
+            condition.fails(error)
+        }
+    }
+
     /// Ends what has had its time, and now and then forgets what was kept long enough.
     func endAndPurge() async throws {
         var nextPurge = time.monotonic
@@ -101,7 +124,10 @@ extension EventPipeline {
                 wakes.committed.signal()
                 wakes.due.signal()
             }
-            metrics.backlog(try await store.backlog(), now: time.wall.second)
+            let backlog = try await store.backlog()
+            metrics.backlog(backlog, now: time.wall.second)
+            condition.open(backlog.open)
+            await probe()
             if time.monotonic >= nextPurge {
                 let purged = try await store.purge(limit: limits.upkeepRows)
                 metrics.purged(purged)

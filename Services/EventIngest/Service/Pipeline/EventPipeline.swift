@@ -6,14 +6,17 @@ import Storage
 
 /// Brings every committed event to the end of its fan-out or of its time.
 ///
-/// Three loops work on the store alone, so that a restart continues where the last life ended: one
-/// asks for watermarks, one hands out what is due, one ends what has had its time.
+/// Loops work on the store alone, so that a restart continues where the last life ended: one
+/// asks for watermarks, one hands out what is due, one ends what has had its time. A fourth carries what
+/// was handed out in the transaction that admitted it; what it loses comes due again.
 package struct EventPipeline: Service {
     package let name = "pipeline"
     let store: any EventStore
     let registration: any WatermarkSource
+    let prompt: PromptWatermark
     let fanout: any FanoutPort
     let limits: PipelineLimits
+    let condition: StoreCondition
     let time: any TimeSource
     let random: RandomSource
     let metrics: EventMetrics
@@ -23,23 +26,31 @@ package struct EventPipeline: Service {
     package init(
         store: any EventStore,
         registration: any WatermarkSource,
+        prompt: PromptWatermark,
         fanout: any FanoutPort,
         limits: PipelineLimits = PipelineLimits(),
-        time: any TimeSource,
-        random: RandomSource,
+        condition: StoreCondition,
+        context: ProcessContext,
         metrics: EventMetrics,
-        log: Log,
         wakes: PipelineWakes
     ) {
         self.store = store
         self.registration = registration
+        self.prompt = prompt
         self.fanout = fanout
         self.limits = limits
-        self.time = time
-        self.random = random
+        self.condition = condition
+        time = context.time
+        random = context.random
+        log = context.log
         self.metrics = metrics
-        self.log = log
         self.wakes = wakes
+    }
+
+    /// Makes events due that an earlier life of this process handed out.
+    func takeBack() async throws {
+        let count = try await store.recover()
+        if count > 0 { log.info("handed out events taken back", ["count": .int(count)]) }
     }
 
     package func run(until stop: StopSignal) async throws {
@@ -47,6 +58,7 @@ package struct EventPipeline: Service {
             defer { group.cancelAll() }
             group.addTask { try await settleWatermarks() }
             group.addTask { try await handOut() }
+            group.addTask { await handOutAdmitted() }
             group.addTask { try await endAndPurge() }
             group.addTask { await stop.wait() }
             try await group.next()
@@ -110,6 +122,8 @@ package struct PipelineWakes: Sendable {
     package let committed = WakeSignal()
     /// An event became due, or one that others wait for has ended.
     package let due = WakeSignal()
+    /// What was handed out in the transaction that admitted it.
+    let orders = BoundedChannel<HandoffOrder>(capacity: 4096)
 
     package init() {}
 }

@@ -2,7 +2,7 @@ import Contracts
 import EventIngestCore
 import Storage
 
-/// The tables of an SQLite event store.
+/// The tables of an event store, in the words of SQLite; ``Migration/forPostgreSQL`` has the others.
 enum EventSchema {
     /// `received` remembers every published event; `events` holds the notifications that came of
     /// them. `state` is a ``Code``; `turn_at_ms` is when it is due or, while it is handed out, when
@@ -62,12 +62,26 @@ enum EventSchema {
                 """
                 CREATE INDEX events_after ON events (after_event) WHERE after_event IS NOT NULL
                 """,
+            ],
+            postgreSQL: [
+                // Each event is written several times within seconds: dead versions must not pile up
+                // in the indexes of what is open, however many events are kept.
+                """
+                ALTER TABLE events SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0,
+                    autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0)
+                """
             ]
         ),
         PolicySchema.migration,
         PolicySchema.publishers,
         PolicySchema.detections,
         TaskRunRows.migration,
+        Migration(
+            number: 6,
+            name: "eventingest_6_receptions",
+            statements: ["CREATE INDEX received_event ON received (event_id)"]
+        ),
+        TaskRunRows.publishers,
     ]
 
     /// How ``Handoff/Phase`` is written; below 10 an event is open.

@@ -8,7 +8,15 @@ import EventIngestCore
 /// may be repeated.
 package protocol EventStore: Sendable {
     /// Decides about candidates in their order and records them; all of them or none.
-    func admit(_ candidates: [EventCandidate]) async throws -> [Admission]
+    ///
+    /// `watermark` is Registration's counter, asked for after they came: what becomes a notification
+    /// is due at once with it, and in the same transaction events are handed out as by
+    /// ``claimDue(limit:)`` with `handingOut`. Without it they wait for ``settle(watermark:upTo:)``.
+    func admit(
+        _ candidates: [EventCandidate],
+        watermark: Int64?,
+        handingOut limit: Int
+    ) async throws -> AdmittedEvents
 
     /// Marks the events that are committed now and have no watermark; nil when there are none.
     func awaitingWatermark() async throws -> WatermarkMark?
@@ -33,6 +41,12 @@ package protocol EventStore: Sendable {
 
     /// Events for operators, newest first.
     func events(_ query: EventQuery) async throws -> [EventQueryAnswer.Event]
+
+    /// Everything that is still known about one event.
+    func explain(_ query: EventExplain) async throws -> EventExplainAnswer
+
+    /// Writes something and takes it back, to learn whether the store takes writes.
+    func probe() async throws
 
     /// Makes events due that an earlier life of this process handed out; returns how many.
     @discardableResult
@@ -60,6 +74,25 @@ package protocol EventStore: Sendable {
 
     /// Finishes what was begun and lets go of the file.
     func close() async
+}
+
+extension EventStore {
+    /// Admits candidates whose watermark is not known yet.
+    package func admit(_ candidates: [EventCandidate]) async throws -> [Admission] {
+        try await admit(candidates, watermark: nil, handingOut: 0).admissions
+    }
+}
+
+/// What became of candidates, and what was handed out with them.
+package struct AdmittedEvents: Hashable, Sendable {
+    /// One for each candidate, in their order.
+    package var admissions: [Admission]
+    package var orders: [HandoffOrder]
+
+    package init(admissions: [Admission], orders: [HandoffOrder] = []) {
+        self.admissions = admissions
+        self.orders = orders
+    }
 }
 
 /// Bounds of an event store.

@@ -14,7 +14,10 @@ package final class ZoneDatabase: Sendable {
     private static let kept = 64
     private static let fileLimit = 1 << 20
 
-    package init(directory: String = "/usr/share/zoneinfo") { self.directory = directory }
+    /// Where Debian's tzdata puts its files.
+    package static let systemFolder = "/usr/share/zoneinfo"
+
+    package init(directory: String = ZoneDatabase.systemFolder) { self.directory = directory }
 
     /// Seconds east of UTC in a zone; nil when there is no readable zone of that name, which is
     /// looked for again each time.

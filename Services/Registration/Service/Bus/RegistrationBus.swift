@@ -7,21 +7,24 @@ import Storage
 /// What Registration answers on the bus.
 package struct RegistrationBus: Sendable {
     let store: any RegistrationStore
-    let desk: SessionDesk
+    let accounts: AccountDesk
+    let rotation: MasterKeyRotation
     private let vault: ContentKeyVault
     /// Where phones reach this server, once that is known.
-    private let serverURL: @Sendable () -> String
+    let serverURL: @Sendable () -> String
     let context: ProcessContext
 
     package init(
         store: any RegistrationStore,
-        desk: SessionDesk,
+        accounts: AccountDesk,
+        rotation: MasterKeyRotation,
         vault: ContentKeyVault,
         serverURL: @escaping @Sendable () -> String,
         context: ProcessContext
     ) {
         self.store = store
-        self.desk = desk
+        self.accounts = accounts
+        self.rotation = rotation
         self.vault = vault
         self.serverURL = serverURL
         self.context = context
@@ -42,16 +45,11 @@ package struct RegistrationBus: Sendable {
         routes.answer(RegistrationCleanup.self) { (cleanup, _) throws(Reject) in
             try await guarded { try await clean(cleanup) }
         }
-        routes.answer(UserAdd.self) { (request, _) throws(Reject) in
-            try await guarded {
-                let (id, added) = try await desk.addAccount(request)
-                return UserAddAnswer(userID: id, added: added)
-            }
-        }
-        routes.answer(PairingCreate.self) { (request, _) throws(Reject) in
-            try await pair(request)
+        routes.answer(InstallationExplain.self) { (question, _) throws(Reject) in
+            try await guarded { try await explain(question) }
         }
         answerUsers(&routes)
+        answerStore(&routes)
         return routes
     }
 
@@ -162,21 +160,6 @@ package struct RegistrationBus: Sendable {
         return RegistrationCleanupAnswer(results: report.results)
     }
 
-    private func pair(_ request: PairingCreate) async throws(Reject) -> PairingCreateAnswer {
-        let made = try await guarded {
-            try await desk.makePairingCode(for: .username(request.username))
-        }
-        guard let (code, expiresAt) = made else {
-            throw Self.unknownAccount
-        }
-        return PairingCreateAnswer(code: code, serverURL: serverURL(), expiresAt: expiresAt)
-    }
-
-    static let unknownAccount = Reject(
-        .failed,
-        "There is no account of that name; add it first."
-    )
-
     /// Turns what the store and the password thread throw into what a peer can act on.
     func guarded<Value>(
         _ body: () async throws -> Value
@@ -198,6 +181,11 @@ package struct RegistrationBus: Sendable {
                 "The store does not take this now.",
                 retryAfterMilliseconds: 1000
             )
+        } catch let failure as StorageError
+            where [.cannotOpen, .unsupported].contains(failure.kind)
+        {
+            // Of a backup: the message names the file, or the tool, and what to do.
+            throw Reject(.failed, failure.message)
         } catch {
             context.log.error("bus request failed", ["error": .string("\(type(of: error))")])
             throw Reject(.failed, "Registration could not do this; see its log.")

@@ -61,7 +61,7 @@ enum JSONReply {
         if let caller { json.flag("current", device.sessionID == caller.session.id) }
     }
 
-    static func settings(_ view: SettingsView) -> HTTPResponse {
+    static func settings(_ view: SettingsView, _ obstacle: DeliveryObstacle?) -> HTTPResponse {
         data { json in
             json.field("revision", view.revision)
             json.key("preferences")
@@ -76,11 +76,9 @@ enum JSONReply {
             json.flag("tasks_allowed", view.tasksAllowed)
             json.flag("task_failure_available", view.tasksAllowed)
             json.flag("registered", view.registered)
-            json.flag("delivery_available", view.obstacle == nil)
-            json.flag("test_available", view.obstacle == nil)
-            if let obstacle = view.obstacle {
-                json.field("delivery_unavailable_reason", obstacle)
-            }
+            json.flag("delivery_available", obstacle == nil)
+            json.flag("test_available", obstacle == nil || obstacle == .sessionExpiring)
+            if let obstacle { json.field("delivery_unavailable_reason", obstacle.rawValue) }
         }
     }
 

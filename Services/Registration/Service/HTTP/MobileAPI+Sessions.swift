@@ -9,11 +9,7 @@ extension MobileAPI {
         guard let (code, end) = try await parts.desk.makePairingCode(for: caller) else {
             throw RequestProblem.unauthorized
         }
-        return JSONReply.data { json in
-            json.field("code", code.text)
-            json.field("server_url", parts.serverURL())
-            json.field("expires_at", end.seconds)
-        }
+        return pairingCode(code, end)
     }
 
     func issueProof(_ body: [UInt8], _ caller: Caller) async throws -> HTTPResponse {

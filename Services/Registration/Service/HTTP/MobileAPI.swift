@@ -12,11 +12,13 @@ package struct MobileAPI: HTTPHandler {
     package struct Parts: Sendable {
         package var store: any RegistrationStore
         package var desk: SessionDesk
+        package var accounts: AccountDesk
         package var vault: ContentKeyVault
         package var deployment: DeploymentID
         /// Where phones reach this server, once that is known.
         package var serverURL: @Sendable () -> String
         package var receipts: any ReceiptSource
+        package var relay: RelayStanding
         /// Tells the publisher that a test was committed.
         package var testCommitted: @Sendable () -> Void
         package var time: any TimeSource
@@ -26,10 +28,12 @@ package struct MobileAPI: HTTPHandler {
         package init(
             store: any RegistrationStore,
             desk: SessionDesk,
+            accounts: AccountDesk,
             vault: ContentKeyVault,
             deployment: DeploymentID,
             serverURL: @escaping @Sendable () -> String,
             receipts: any ReceiptSource,
+            relay: RelayStanding,
             testCommitted: @escaping @Sendable () -> Void,
             time: any TimeSource,
             metrics: Metrics,
@@ -37,10 +41,12 @@ package struct MobileAPI: HTTPHandler {
         ) {
             self.store = store
             self.desk = desk
+            self.accounts = accounts
             self.vault = vault
             self.deployment = deployment
             self.serverURL = serverURL
             self.receipts = receipts
+            self.relay = relay
             self.testCommitted = testCommitted
             self.time = time
             self.metrics = metrics
@@ -82,6 +88,8 @@ package struct MobileAPI: HTTPHandler {
         count(refusal.status)
         let problem =
             switch refusal {
+            case .malformed:
+                RequestProblem(400, "malformed_request", "The head can be read in two ways.")
             case .bodyTooLarge:
                 RequestProblem(413, "request_too_large", "A body has at most 8192 bytes.")
             case .uploadTimeout:
@@ -125,16 +133,16 @@ package struct MobileAPI: HTTPHandler {
             try await parts.desk.logout(caller)
             return JSONReply.data { _ in }
         case .readSettings:
-            return JSONReply.settings(
-                try await parts.store.settings(of: caller, now: parts.time.wall.second)
+            return try await settings(
+                parts.store.settings(of: caller, now: parts.time.wall.second)
             )
         case .saveSettings:
             let update = try SettingsUpdate(parsing: request.body)
-            return JSONReply.settings(
-                try await parts.store.save(update, by: caller, now: parts.time.wall.second)
+            return try await settings(
+                parts.store.save(update, by: caller, now: parts.time.wall.second)
             )
         case .register:
-            return JSONReply.settings(try await register(request.body, caller))
+            return try await settings(register(request.body, caller))
         case .requestTest:
             return try await requestTest(request.body, caller)
         case .readTest(let id):
@@ -148,9 +156,18 @@ package struct MobileAPI: HTTPHandler {
             return try await listDevices(caller)
         case .endDevice(let id):
             return try await endDevice(id, caller)
-        case .login, .pair, .refresh, .revoke, .openRecovery, .listRecovery, .endRecovered:
-            throw RequestProblem.notFound
+        default:
+            return try await administer(request, route, caller)
         }
+    }
+
+    /// Adds to the view of the store what else stands in the way of a delivery.
+    private func settings(_ view: SettingsView) async -> HTTPResponse {
+        var obstacle = view.obstacle(now: parts.time.wall.second)
+        if obstacle == nil || obstacle == .sessionExpiring, await !parts.relay.isConfigured() {
+            obstacle = .relayNotConfigured
+        }
+        return JSONReply.settings(view, obstacle)
     }
 
     private func register(_ body: [UInt8], _ caller: Caller) async throws -> SettingsView {
@@ -158,27 +175,30 @@ package struct MobileAPI: HTTPHandler {
         guard request.deploymentID == parts.deployment else {
             throw RequestProblem.wrongDeployment
         }
+        guard await parts.relay.isConfigured() else { throw RequestProblem.relayNotConfigured }
         let now = parts.time.wall
-        let registration = DeviceRegistration(
-            sessionID: caller.session.id,
-            deploymentID: request.deploymentID,
-            token: request.deviceToken,
-            environment: request.environment,
-            keyID: request.keyID,
-            keyDigest: ContentKeyVault.digest(request.contentKey, id: request.keyID),
-            sealedKey: try parts.vault.seal(
-                request.contentKey,
-                id: request.keyID,
-                of: caller.session.installationID
-            ),
-            confirmedAt: now
-        )
-        return try await parts.store.register(
-            registration,
-            expectedRevision: request.expectedRevision,
-            by: caller,
-            now: now
-        )
+        return try await parts.vault.sealing { sealer in
+            let registration = DeviceRegistration(
+                sessionID: caller.session.id,
+                deploymentID: request.deploymentID,
+                token: request.deviceToken,
+                environment: request.environment,
+                keyID: request.keyID,
+                keyDigest: ContentKeyVault.digest(request.contentKey, id: request.keyID),
+                sealedKey: try sealer.seal(
+                    request.contentKey,
+                    id: request.keyID,
+                    of: caller.session.installationID
+                ),
+                confirmedAt: now
+            )
+            return try await parts.store.register(
+                registration,
+                expectedRevision: request.expectedRevision,
+                by: caller,
+                now: now
+            )
+        }
     }
 
     private func requestTest(_ body: [UInt8], _ caller: Caller) async throws -> HTTPResponse {
@@ -188,11 +208,21 @@ package struct MobileAPI: HTTPHandler {
             now: parts.time.wall.second
         )
         parts.testCommitted()
-        // A repeat answers what is known without asking Delivery; GET follows it from there.
-        return JSONReply.test(
-            test,
-            TestOutcome(test, receipt: nil, now: parts.time.wall.second)
-        )
+        return JSONReply.test(test, await outcome(ofRequested: test))
+    }
+
+    /// A repeat is told what became of the test as far as that is known. While Delivery is silent
+    /// nothing final is said, or an accepted test would look expired.
+    private func outcome(ofRequested test: TestNotification) async -> TestOutcome {
+        let now = parts.time.wall.second
+        if case .refused = test.progress { return TestOutcome(test, receipt: nil, now: now) }
+        guard test.progress != .unsent || test.createdAt < now else { return .queued }
+        do {
+            let receipt = try await parts.receipts.receipt(of: test)
+            return TestOutcome(test, receipt: receipt, now: parts.time.wall.second)
+        } catch {
+            return .queued
+        }
     }
 
     private func readTest(_ id: EventID, _ caller: Caller) async throws -> HTTPResponse {
@@ -236,7 +266,7 @@ package struct MobileAPI: HTTPHandler {
         return token.isEmpty ? nil : token
     }
 
-    private func requireEmpty(_ body: [UInt8]) throws {
+    func requireEmpty(_ body: [UInt8]) throws {
         guard !body.isEmpty else { return }
         let value = try? StrictJSON(parsing: body, depth: 1)
         guard value?.members?.isEmpty == true else {

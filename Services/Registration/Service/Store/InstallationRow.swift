@@ -16,7 +16,7 @@ enum InstallationRow {
 
     private static let subscriptions: [Category] = [.alert, .security, .taskFailure, .taskSuccess]
 
-    static func read(_ row: SQLiteRow) -> Installation {
+    static func read(_ row: some SQLRow) -> Installation {
         var installation = Installation(id: InstallationID(row.text(0)))
         installation.userID = row.textOrNil(1).map { UserID($0) }
         installation.revision = row.int(2)
@@ -37,7 +37,7 @@ enum InstallationRow {
         return installation
     }
 
-    private static func registration(_ row: SQLiteRow) -> DeviceRegistration? {
+    private static func registration(_ row: some SQLRow) -> DeviceRegistration? {
         guard let token = DeviceToken(row.text(16)),
             let environment = APNsEnvironment(rawValue: row.text(17)),
             let keyID = KeyID(row.text(18))
@@ -57,7 +57,7 @@ enum InstallationRow {
 
     static func find(
         _ id: InstallationID,
-        in connection: SQLiteConnection
+        in connection: some SQLConnection
     ) throws -> Installation? {
         try connection.first(
             "SELECT \(columns) FROM installations i WHERE i.installation_id = $1",
@@ -66,7 +66,7 @@ enum InstallationRow {
         )
     }
 
-    static func write(_ installation: Installation, in connection: SQLiteConnection) throws {
+    static func write(_ installation: Installation, in connection: some SQLConnection) throws {
         let preferences = installation.preferences
         let registration = installation.registration
         var values: [SQLValue] = [
@@ -98,10 +98,12 @@ enum InstallationRow {
 
     private static let replace: String = {
         let names = columns.split(separator: ", ").map { $0.dropFirst(2) }
+        let changes = names.dropFirst().map { "\($0) = excluded.\($0)" }
         let places = (1...names.count).map { "$\($0)" }
         return """
-            INSERT OR REPLACE INTO installations (\(names.joined(separator: ", "))) \
-            VALUES (\(places.joined(separator: ", ")))
+            INSERT INTO installations (\(names.joined(separator: ", "))) \
+            VALUES (\(places.joined(separator: ", "))) ON CONFLICT (installation_id) \
+            DO UPDATE SET \(changes.joined(separator: ", "))
             """
     }()
 }

@@ -1,8 +1,8 @@
 import Storage
 
-/// The tables of Registration. Times are Unix seconds unless their name ends in `_ms`.
-enum RegistrationSchema {
-    static let migrations = [
+/// The tables of Registration, in the words of SQLite; ``Migration/forPostgreSQL`` has the others. Times are Unix seconds unless their name ends in `_ms`.
+package enum RegistrationSchema {
+    package static let migrations = [
         Migration(
             number: 1,
             name: "registration: accounts, sessions, installations, tests",
@@ -22,6 +22,28 @@ enum RegistrationSchema {
             ]
         ),
         Migration(number: 4, name: "registration: recovery of sessions", statements: recoveries),
+        Migration(
+            number: 5,
+            name: "registration: generations of the store",
+            statements: generation,
+            postgreSQL: ["ALTER TABLE generation ADD COLUMN home TEXT"]
+        ),
+        Migration(
+            number: 6,
+            name: "registration: proofs in the order in which they came",
+            statements: orderedProofs
+        ),
+    ]
+
+    private static let generation = [
+        """
+        CREATE TABLE generation (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            number INTEGER NOT NULL,
+            is_backup INTEGER NOT NULL
+        ) STRICT
+        """,
+        "INSERT INTO generation (id, number, is_backup) VALUES (1, 0, 0)",
     ]
 
     private static let recoveries = [
@@ -46,6 +68,24 @@ enum RegistrationSchema {
         ) STRICT
         """,
         "CREATE INDEX session_proofs_by_session ON session_proofs (session_id, kind)",
+    ]
+
+    private static let orderedProofs = [
+        """
+        CREATE TABLE session_proofs_2 (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            proof_hash BLOB NOT NULL UNIQUE,
+            session_id TEXT NOT NULL,
+            kind INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
+        INSERT INTO session_proofs_2 (proof_hash, session_id, kind)
+        SELECT proof_hash, session_id, kind FROM session_proofs
+        """,
+        "DROP TABLE session_proofs",
+        "ALTER TABLE session_proofs_2 RENAME TO session_proofs",
+        "CREATE INDEX session_proofs_by_session ON session_proofs (session_id, kind, seq)",
     ]
 
     private static let forgettableAccessTokens = [

@@ -4,7 +4,8 @@ import RegistrationCore
 /// What Registration keeps, in its own terms. Every change is committed when its call returns;
 /// refusals are thrown as `RequestProblem` and change nothing.
 package typealias RegistrationStore = AccountStore & AccountAdministration & SessionStore
-    & RecoveryStore & InstallationStore & AudienceStore & TestStore
+    & RecoveryStore & InstallationStore & AudienceStore & TestStore & SealedStore & GenerationStore
+    & StoreBackup
 
 /// Accounts and pairing codes.
 package protocol AccountStore: Sendable {
@@ -15,7 +16,7 @@ package protocol AccountStore: Sendable {
         now: UnixSeconds
     ) async throws -> (id: UserID, added: Bool)
 
-    func account(named username: String) async throws -> StoredAccount?
+    func account(_ name: AccountName) async throws -> StoredAccount?
 
     /// Keeps the hash of a pairing code; false when there is no such account.
     func savePairingCode(
@@ -43,14 +44,18 @@ package protocol AccountAdministration: Sendable {
     /// Replaces the password and ends all sessions and codes of the account.
     func changePassword(
         of account: AccountName,
-        hash: String
+        hash: String,
+        now: UnixSeconds
     ) async throws -> (id: UserID, sessionsEnded: Int)?
 
     /// Asks for one-time codes of a new secret at sign-in, or no more.
     func changeTOTP(of account: AccountName, secret: Blob?) async throws -> UserID?
 
     /// Deletes an account with all that it has.
-    func deleteAccount(_ account: AccountName) async throws -> (id: UserID, sessionsEnded: Int)?
+    func deleteAccount(
+        _ account: AccountName,
+        now: UnixSeconds
+    ) async throws -> (id: UserID, sessionsEnded: Int)?
 }
 
 /// Sessions and what proves them.
@@ -89,7 +94,8 @@ package protocol SessionStore: Sendable {
     /// its refresh tokens, used or not.
     func revoke(_ id: SessionID, evidence: Blob) async throws -> Revocation.Outcome
 
-    /// Forgets expired access tokens, sessions, codes and old tests; returns how many rows changed.
+    /// Forgets expired access tokens and codes, what expired sessions registered, sessions that ended
+    /// ``Session/retentionSeconds`` ago and old tests; returns how many rows changed.
     func purge(now: UnixSeconds) async throws -> Int
 }
 
@@ -109,7 +115,8 @@ package protocol RecoveryStore: Sendable {
     /// The sessions of that account and installation, newest first, expired ones too.
     func sessions(of recovery: Recovery) async throws -> [Device]
 
-    /// Ends exactly that session; false when it is not of that account and installation.
+    /// Ends exactly that session and uses the authorization up; false when the session is not of that
+    /// account and installation, or when the authorization was used up meanwhile.
     func endSession(_ id: SessionID, of recovery: Recovery) async throws -> Bool
 }
 

@@ -3,7 +3,7 @@ import RegistrationCore
 import Storage
 
 /// Registration's store in one SQLite file.
-package struct SQLiteRegistrationStore: RegistrationStore {
+package struct SQLiteRegistrationStore: SQLRegistrationStore {
     let database: SQLiteDatabase
     /// SHA-256, which the rules take as a parameter.
     let hash: @Sendable ([UInt8]) -> [UInt8]
@@ -25,158 +25,29 @@ package struct SQLiteRegistrationStore: RegistrationStore {
     }
 
     /// Closes the file; required.
-    package func close() async {
-        await database.close()
-    }
-}
+    package func close() async { await database.close() }
 
-extension SQLiteRegistrationStore {
-    /// What a change of the caller's own installation works on.
-    struct Change {
-        var installation: Installation
-        let access: Installation.Access
-        var counter: BindingCounter
-    }
-
-    /// Runs a rule on the caller's installation and writes back what it changed.
-    static func change(
-        _ caller: Caller,
-        now: UnixSeconds,
-        in connection: SQLiteConnection,
-        _ rule: (inout Change) throws -> Void
-    ) throws -> SettingsView {
-        try requireSession(caller, now: now, in: connection)
-        let current = try counter(in: connection)
-        let (installation, access) = try find(caller, now: now, in: connection)
-        var change = Change(installation: installation, access: access, counter: current)
-        try rule(&change)
-        try InstallationRow.write(change.installation, in: connection)
-        if change.counter != current {
-            try save(change.counter, in: connection)
-        }
-        return SettingsView(change.installation, caller: caller, access: .own)
-    }
-
-    /// The caller's installation and how the caller stands to it.
-    static func find(
-        _ caller: Caller,
+    /// Asks one by one: a statement that is prepared once is the quickest way in one process.
+    static func candidates(
+        _ ids: [InstallationID],
         now: UnixSeconds,
         in connection: SQLiteConnection
-    ) throws -> (Installation, Installation.Access) {
-        let id = caller.session.installationID
-        let installation = try InstallationRow.find(id, in: connection) ?? Installation(id: id)
-        let ownerIsSignedIn = try installation.userID.map { owner in
-            try connection.first(
-                """
-                SELECT 1 FROM sessions
-                WHERE installation_id = $1 AND user_id = $2 AND expires_at > $3
-                """,
-                [.text(id.text), .text(owner.text), .int(now.seconds)]
-            ) { _ in true } ?? false
-        }
-        let access = installation.access(of: caller, ownerIsSignedIn: ownerIsSignedIn ?? false)
-        return (installation, access)
-    }
-
-    static func counter(in connection: SQLiteConnection) throws -> BindingCounter {
-        let value = try connection.first("SELECT value FROM binding_counter WHERE id = 1") {
-            $0.int(0)
-        }
-        guard let value else {
-            throw StorageError(.corrupt, "the binding counter is missing; restore a backup")
-        }
-        return BindingCounter(value)
-    }
-
-    static func save(_ counter: BindingCounter, in connection: SQLiteConnection) throws {
-        try connection.execute(
-            "UPDATE binding_counter SET value = $1 WHERE id = 1",
-            [.int(counter.value)]
+    ) throws -> [InstallationCandidate?] {
+        let statement = try connection.prepare(
+            "\(InstallationCandidate.query) WHERE i.installation_id = $2"
         )
-    }
-
-    /// A session may have ended between the check of its token and this transaction.
-    static func requireSession(
-        _ caller: Caller,
-        now: UnixSeconds,
-        in connection: SQLiteConnection
-    ) throws {
-        let alive = try connection.first(
-            "SELECT 1 FROM sessions WHERE session_id = $1 AND expires_at > $2",
-            [.text(caller.session.id.text), .int(now.seconds)]
-        ) { _ in true }
-        if alive == nil { throw RequestProblem.unauthorized }
-    }
-}
-
-extension SQLiteRegistrationStore {
-    package func settings(of caller: Caller, now: UnixSeconds) async throws -> SettingsView {
-        try await database.read { connection in
-            let (installation, access) = try Self.find(caller, now: now, in: connection)
-            return SettingsView(installation, caller: caller, access: access)
+        return try ids.map { id in
+            try statement.first(
+                [.int(now.seconds), .text(id.text)],
+                InstallationCandidate.init
+            )
         }
     }
 
-    package func save(
-        _ update: SettingsUpdate,
-        by caller: Caller,
-        now: UnixSeconds
-    ) async throws -> SettingsView {
-        try await database.write { connection in
-            try Self.change(caller, now: now, in: connection) { change in
-                try change.installation.save(
-                    update,
-                    by: caller,
-                    access: change.access,
-                    counter: &change.counter
-                )
-            }
-        }
-    }
-
-    package func register(
-        _ registration: DeviceRegistration,
-        expectedRevision: Int64,
-        by caller: Caller,
-        now: UnixMilliseconds
-    ) async throws -> SettingsView {
-        try await database.write(rows: 2) { connection in
-            try Self.change(caller, now: now.second, in: connection) { change in
-                try change.installation.register(
-                    registration,
-                    expectedRevision: expectedRevision,
-                    access: change.access,
-                    now: now,
-                    counter: &change.counter
-                )
-                try Self.clearElsewhere(registration, of: caller, in: connection)
-            }
-        }
-    }
-
-    /// A token of an environment belongs to one installation of a deployment.
-    private static func clearElsewhere(
-        _ registration: DeviceRegistration,
-        of caller: Caller,
-        in connection: SQLiteConnection
-    ) throws {
-        let others = try connection.query(
-            """
-            SELECT \(InstallationRow.columns) FROM installations i
-            WHERE i.device_token = $1 AND i.environment = $2 AND i.deployment_id = $3
-                AND i.installation_id <> $4
-            """,
-            [
-                .text(registration.token.hex),
-                .text(registration.environment.rawValue),
-                .text(registration.deploymentID.text),
-                .text(caller.session.installationID.text),
-            ],
-            InstallationRow.read
-        )
-        for var other in others {
-            other.forgetRegistration()
-            try InstallationRow.write(other, in: connection)
+    /// The copy is marked before it gets its name.
+    package func backup(to path: String) async throws -> Int64 {
+        try await database.backup(to: path) { copy in
+            try copy.execute("UPDATE generation SET is_backup = 1 WHERE id = 1")
         }
     }
 }

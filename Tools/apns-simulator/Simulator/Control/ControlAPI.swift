@@ -32,7 +32,9 @@ struct ControlAPI: HTTPHandler {
         case (_, "tokens", 1...3): return try await token(request, Array(parts.dropFirst()))
         case (_, "script", 1): return try script(request, key: nil)
         case (_, "settings", 1): return try await settings(request)
-        case (_, "clock", 1): return try clock(request)
+        case (_, "clock", 1): return try await clock(request)
+        case (_, "keys", 1...2): return try keys(request, id: parts.count > 1 ? parts[1] : nil)
+        case (_, "teams", 1...2): return try teams(request, id: parts.count > 1 ? parts[1] : nil)
         case (_, "connections", 1...2):
             return try await connections(request, action: parts.count > 1 ? parts[1] : nil)
         case ("GET", "statistics", 1): return statistics()
@@ -41,7 +43,8 @@ struct ControlAPI: HTTPHandler {
                 content.registry.removeAll()
                 content.scripts = [:]
                 content.commonScript = ScriptQueue([])
-                content.clockOffsetMilliseconds = 0
+                content.clock.reset()
+                content.connectionRate = ConnectionRate()
                 content.statistics = SimulatorStatistics()
             }
             return HTTPResponse(status: 204)
@@ -55,6 +58,17 @@ struct ControlAPI: HTTPHandler {
     private struct Registration: Decodable {
         var environment: APNsEnvironment?
         var topic: String?
+        var serviceExtension: ServiceExtension?
+
+        enum CodingKeys: String, CodingKey {
+            case environment, topic
+            case serviceExtension = "extension"
+        }
+    }
+
+    private struct Removal: Decodable {
+        var at_ms: Int64?
+        var reason: String?
     }
 
     private func token(_ request: HTTPRequest, _ parts: [String]) async throws -> HTTPResponse {
@@ -63,23 +77,22 @@ struct ControlAPI: HTTPHandler {
             guard method == "POST" else { throw ControlError(405, "POST issues a token") }
             return try register(request, Hex.encode(SecureRandom.bytes(32)), status: 201)
         }
-        let token = parts[0].lowercased()
-        guard APNsRequest.isToken(token) else {
+        guard let token = APNsRequest.token(parts[0]) else {
             throw ControlError(400, "a token is an even number of hex digits, 2 to 1024")
         }
         let key = DeviceRegistry.Key(environment: try environment(request), token: token)
         switch (method, parts.count > 1 ? parts[1] : nil) {
         case ("PUT", nil): return try register(request, token, status: 200)
-        case ("DELETE", nil):
-            state.content.withLock { $0.registry.unregister(key, at: state.now($0)) }
-            return HTTPResponse(status: 204)
+        case ("DELETE", nil): return try remove(request, key)
         case ("GET", "received"): return received(request, key)
+        case ("GET", "screen"): return screen(key)
         case ("GET", "stream"): return stream(key)
         case (_, "script"): return try script(request, key: key)
         default:
             throw ControlError(
                 405,
-                "a token takes PUT, DELETE, GET /received, GET /stream and PUT or DELETE /script"
+                "a token takes PUT, DELETE, GET /received, GET /screen, GET /stream and PUT or"
+                    + " DELETE /script"
             )
         }
     }
@@ -105,7 +118,13 @@ struct ControlAPI: HTTPHandler {
             environment: try wish.environment ?? environment(request),
             token: token
         )
-        let device = state.content.withLock { $0.registry.register(key, topic: wish.topic) }
+        let device = state.content.withLock {
+            $0.registry.register(
+                key,
+                topic: wish.topic,
+                serviceExtension: wish.serviceExtension
+            )
+        }
         var json = CompactJSON()
         json.object {
             $0.field("token", token)
@@ -114,6 +133,52 @@ struct ControlAPI: HTTPHandler {
             $0.field("revision", device.revision)
         }
         return .json(status, json.bytes)
+    }
+
+    private func remove(
+        _ request: HTTPRequest,
+        _ key: DeviceRegistry.Key
+    ) throws -> HTTPResponse {
+        var removal = Removal()
+        if !request.body.isEmpty {
+            removal = try JSONDecoder().decode(Removal.self, from: Data(request.body))
+        }
+        let reason = removal.reason ?? "Unregistered"
+        guard APNsAnswer.statusOfReason[reason] == 410 else {
+            throw ControlError(400, "reason is Unregistered or ExpiredToken")
+        }
+        state.content.withLock { content in
+            content.registry.unregister(
+                key,
+                at: removal.at_ms.map(UnixMilliseconds.init) ?? content.now,
+                reason: reason
+            )
+        }
+        return HTTPResponse(status: 204)
+    }
+
+    private func screen(_ key: DeviceRegistry.Key) -> HTTPResponse {
+        let screen = state.content.withLock { content in
+            Screen(
+                content.registry.received(key, after: 0),
+                serviceExtension: content.registry.devices[key]?.serviceExtension ?? .decrypts,
+                at: content.now
+            )
+        }
+        var json = CompactJSON()
+        json.object {
+            $0.key("screen")
+            $0.array { json in
+                for entry in screen.entries {
+                    json.object {
+                        $0.field("number", entry.notification.number)
+                        if let id = entry.notification.collapseID { $0.field("collapse_id", id) }
+                        $0.field("text", entry.text.rawValue)
+                    }
+                }
+            }
+        }
+        return .json(200, json.bytes)
     }
 
     private func received(_ request: HTTPRequest, _ key: DeviceRegistry.Key) -> HTTPResponse {
@@ -138,16 +203,11 @@ struct ControlAPI: HTTPHandler {
 
     // MARK: Scripts
 
-    private struct ScriptBody: Decodable {
-        var outcomes: [ScriptedOutcome]
-    }
-
     private func script(_ request: HTTPRequest, key: DeviceRegistry.Key?) throws -> HTTPResponse {
         let queue: ScriptQueue
         switch request.head.method {
         case "PUT":
-            let body = try JSONDecoder().decode(ScriptBody.self, from: Data(request.body))
-            queue = ScriptQueue(body.outcomes)
+            queue = try JSONDecoder().decode(ScriptQueue.self, from: Data(request.body))
         case "DELETE": queue = ScriptQueue([])
         default: throw ControlError(405, "a script takes PUT and DELETE")
         }

@@ -16,7 +16,7 @@ struct PhoneStream: Sendable {
     func run(_ writer: HTTPStreamWriter) async {
         let queue = BoundedChannel<[UInt8]>(capacity: 1_000)
         let id = state.content.withLock { content in
-            content.registry.listen(key, nowSeconds: state.now(content).second.seconds) {
+            content.registry.listen(key, at: content.now) {
                 _ = queue.trySend(Self.event(for: $0))
             }
         }

@@ -2,20 +2,24 @@ import Glibc
 
 /// Whether bytes are one JSON object (RFC 8259) whose `aps`, if there is one, is an object too.
 ///
-/// A scanner over the bytes that builds no values: the simulator looks at every payload.
+/// A scanner over the bytes that builds no values and takes eight of them at a time within
+/// strings: the simulator looks at every payload, and most of one is a ciphertext in Base64.
 struct PayloadShape {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
+    private var hasOtherThanASCII = false
     private static let deepest = 64
 
     static func isAcceptable(_ payload: [UInt8]) -> Bool {
-        guard String(validating: payload, as: UTF8.self) != nil else { return false }
-        return payload.withUnsafeBufferPointer { bytes in
+        payload.withUnsafeBufferPointer { bytes in
             var scanner = PayloadShape(bytes: bytes)
             scanner.skipSpace()
             guard scanner.object(depth: 0) else { return false }
             scanner.skipSpace()
-            return scanner.index == bytes.count
+            guard scanner.index == bytes.count else { return false }
+            // Outside strings only ASCII passed.
+            return !scanner.hasOtherThanASCII
+                || String(validating: bytes, as: UTF8.self) != nil
         }
     }
 
@@ -89,14 +93,35 @@ struct PayloadShape {
 
     private mutating func string() -> Bool {
         guard take(UInt8(ascii: "\"")) else { return false }
-        while index < bytes.count {
+        while true {
+            skipPlain()
+            guard index < bytes.count else { return false }
             let byte = bytes[index]
             index += 1
             if byte == UInt8(ascii: "\"") { return true }
             if byte < 0x20 { return false }
+            if byte >= 0x80 { hasOtherThanASCII = true }
             if byte == UInt8(ascii: "\\"), !escape() { return false }
         }
-        return false
+    }
+
+    /// Passes over groups of eight bytes that mean nothing special within a string.
+    private mutating func skipPlain() {
+        guard let base = bytes.baseAddress else { return }
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops = ones << 7
+        while index + 8 <= bytes.count {
+            let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+            let quotes = word ^ (ones &* 0x22)
+            let escapes = word ^ (ones &* 0x5C)
+            // A byte is zero, or below 0x20, exactly where the subtraction borrows into its top bit
+            // first; bytes of 0x80 and more are stopped at by the last term.
+            let special =
+                (quotes &- ones) & ~quotes | (escapes &- ones) & ~escapes
+                | (word &- ones &* 0x20) & ~word | word
+            guard special & tops == 0 else { return }
+            index += 8
+        }
     }
 
     private mutating func escape() -> Bool {

@@ -6,8 +6,8 @@ import PushBusCrypto
 struct ProviderKey: Sendable {
     var teamID: String
     var publicKey: ES256PublicKey
-    /// Bundle ids that the team owns; a topic is one of them, alone or with a suffix.
-    var bundleIDs: [String]
+    /// Topics of a topic-specific key; nil for a key of the whole team.
+    var topics: Set<String>?
     /// Keys made since February 2025 belong to one environment.
     var environments: Set<APNsEnvironment>
 }
@@ -19,15 +19,53 @@ struct VerifiedProviderToken: Hashable, Sendable {
     var issuedAtSeconds: Int64
 }
 
-/// Verifies provider tokens; a token is verified once and remembered while it is in use.
+/// The keys and teams of the developer account, and the provider tokens signed with them; a token
+/// is verified once and remembered while it is in use.
 struct ProviderTokenVerifier: Sendable {
-    var keys: [String: ProviderKey]
+    static let maximumKeys = 400
+    static let maximumTeams = 100
+    /// Topics of a key, bundle ids of a team.
+    static let maximumTopics = 400
+
+    private(set) var keys: [String: ProviderKey] = [:]
+    /// Bundle ids by team.
+    private(set) var teams: [String: Set<String>] = [:]
     /// Takes `iat` as a string too, as one public client sends it.
     var isLenient = false
+    /// Raised when a key goes, so that connections verify their token again.
+    private(set) var revision = 0
     private var known: [String: VerifiedProviderToken] = [:]
     private(set) var distinctTokens = 0
 
-    init(keys: [String: ProviderKey]) { self.keys = keys }
+    /// Adds or replaces a key; false when there is no room for it or its team.
+    mutating func add(_ key: ProviderKey, id: String) -> Bool {
+        guard keys.count < Self.maximumKeys || keys[id] != nil,
+            teams.count < Self.maximumTeams || teams[key.teamID] != nil
+        else { return false }
+        keys[id] = key
+        teams[key.teamID, default: []].formUnion(key.topics ?? [])
+        forgetTokens()
+        return true
+    }
+
+    /// Revokes a key; false when there is none of that id.
+    mutating func revoke(_ id: String) -> Bool {
+        guard keys.removeValue(forKey: id) != nil else { return false }
+        forgetTokens()
+        return true
+    }
+
+    /// Says which bundle ids a team owns; false when there is no room for another team.
+    mutating func setBundleIDs(_ bundleIDs: Set<String>, of team: String) -> Bool {
+        guard teams.count < Self.maximumTeams || teams[team] != nil else { return false }
+        teams[team] = bundleIDs
+        return true
+    }
+
+    private mutating func forgetTokens() {
+        known = [:]
+        revision += 1
+    }
 
     /// Checks form, key, team and signature, not the age.
     mutating func verify(_ compact: String) throws(APNsAnswer) -> VerifiedProviderToken {
@@ -61,73 +99,5 @@ struct ProviderTokenVerifier: Sendable {
         if let number = claims["iat"]?.safeInteger { return number }
         if isLenient, let text = claims["iat"]?.text { return Int64(text) }
         return nil
-    }
-}
-
-/// The rules about provider tokens that hold for the life of one connection (Apple's pages
-/// "Establishing a token-based connection" and "Sending notification requests").
-struct ConnectionTokenRules: Sendable {
-    /// A token is good for this long after its `iat`.
-    static let lifetimeSeconds: Int64 = 3_600
-    /// A connection may change its token no more often than this.
-    static let updateSeconds: Int64 = 1_200
-
-    private var teamID: String?
-    private var keyID: String?
-    private var current: VerifiedProviderToken?
-    private var currentSince: Int64 = 0
-    private var blockedUntil: Int64 = 0
-    private var lastHeader: [UInt8] = []
-    private var lastGood: VerifiedProviderToken?
-
-    /// Judges the `authorization` field of a request at the given Unix second.
-    mutating func check(
-        _ headers: HTTP2HeaderList,
-        now: Int64,
-        environment: APNsEnvironment,
-        verifier: inout ProviderTokenVerifier
-    ) throws(APNsAnswer) -> VerifiedProviderToken {
-        let token = try parse(headers, &verifier)
-        guard now < token.issuedAtSeconds + Self.lifetimeSeconds,
-            token.issuedAtSeconds < now + Self.lifetimeSeconds
-        else { throw APNsAnswer("ExpiredProviderToken") }
-        guard now >= blockedUntil else { throw APNsAnswer("TooManyProviderTokenUpdates") }
-        if let teamID, teamID != token.teamID { throw APNsAnswer("InvalidProviderToken") }
-        guard verifier.keys[token.keyID]?.environments.contains(environment) == true else {
-            throw APNsAnswer("BadEnvironmentKeyIdInToken")
-        }
-        if let keyID, keyID != token.keyID { throw APNsAnswer("UnrelatedKeyIdInToken") }
-        if let current, current != token {
-            guard now >= currentSince + Self.updateSeconds else {
-                // The connection stays unusable until enough time has passed.
-                blockedUntil = currentSince + Self.updateSeconds
-                throw APNsAnswer("TooManyProviderTokenUpdates")
-            }
-            self.current = token
-            currentSince = now
-        } else if current == nil {
-            current = token
-            currentSince = now
-        }
-        teamID = token.teamID
-        keyID = token.keyID
-        return token
-    }
-
-    private mutating func parse(
-        _ headers: HTTP2HeaderList,
-        _ verifier: inout ProviderTokenVerifier
-    ) throws(APNsAnswer) -> VerifiedProviderToken {
-        if let lastGood, headers.value(of: "authorization", equals: lastHeader) { return lastGood }
-        guard let authorization = headers["authorization"] else {
-            throw APNsAnswer("MissingProviderToken")
-        }
-        guard authorization.utf8.count > 7, authorization.prefix(7).lowercased() == "bearer " else {
-            throw APNsAnswer("MissingProviderToken")
-        }
-        let token = try verifier.verify(String(authorization.dropFirst(7)))
-        lastHeader = Array(authorization.utf8)
-        lastGood = token
-        return token
     }
 }

@@ -23,6 +23,10 @@ struct ScriptedOutcome: Sendable, Hashable {
     /// How many requests it applies to; 0 is all from now on.
     var count: Int
     var delayMilliseconds: Int
+    /// With more than the delay: the delay is between the two at random.
+    var maximumDelayMilliseconds: Int
+    /// In a mix: how many of a million requests it concerns.
+    var perMillion: Int
     /// Name of an HTTP/2 error code, `REFUSED_STREAM`.
     var code: HTTP2ErrorCode
     /// GOAWAY in two steps, with an ordinary answer to this request.
@@ -47,6 +51,8 @@ extension ScriptedOutcome: Decodable {
     private enum Key: String, CodingKey, CaseIterable {
         case action, status, reason, timestamp, count, code, graceful, processed, body, early
         case delayMilliseconds = "delay_ms"
+        case maximumDelayMilliseconds = "maximum_delay_ms"
+        case perMillion = "per_million"
         case frameBytes = "frame_bytes"
         case leavesOpen = "leave_open"
         case omitsID = "omit_apns_id"
@@ -64,6 +70,9 @@ extension ScriptedOutcome: Decodable {
         timestamp = try values.decodeIfPresent(Int64.self, forKey: .timestamp)
         count = try values.decodeIfPresent(Int.self, forKey: .count) ?? 1
         delayMilliseconds = try values.decodeIfPresent(Int.self, forKey: .delayMilliseconds) ?? 0
+        maximumDelayMilliseconds =
+            try values.decodeIfPresent(Int.self, forKey: .maximumDelayMilliseconds) ?? 0
+        perMillion = try values.decodeIfPresent(Int.self, forKey: .perMillion) ?? 0
         isGraceful = try values.decodeIfPresent(Bool.self, forKey: .graceful) ?? false
         isProcessed = try values.decodeIfPresent(Bool.self, forKey: .processed) ?? false
         body = try values.decodeIfPresent(String.self, forKey: .body)
@@ -77,11 +86,22 @@ extension ScriptedOutcome: Decodable {
             throw invalid(.code, "has to be a name of RFC 9113 section 7, such as REFUSED_STREAM")
         }
         self.code = code
+        try check(invalid)
+    }
+
+    /// Holds the numbers within what makes sense.
+    private func check(_ invalid: (Key, String) -> DecodingError) throws {
         guard (0...1_000_000).contains(count) else {
             throw invalid(.count, "has to be 0 (all) to 1000000")
         }
-        guard (0...3_600_000).contains(delayMilliseconds) else {
-            throw invalid(.delayMilliseconds, "has to be 0 to 3600000")
+        guard (0...1_000_000).contains(perMillion) else {
+            throw invalid(.perMillion, "has to be 0 to 1000000")
+        }
+        for (key, delay) in [
+            (Key.delayMilliseconds, delayMilliseconds),
+            (.maximumDelayMilliseconds, maximumDelayMilliseconds),
+        ] where !(0...3_600_000).contains(delay) {
+            throw invalid(key, "has to be 0 to 3600000")
         }
         if let status, !(200...599).contains(status) {
             throw invalid(.status, "has to be 200 to 599")
@@ -89,31 +109,8 @@ extension ScriptedOutcome: Decodable {
         if let frameBytes, !(1...16_384).contains(frameBytes) {
             throw invalid(.frameBytes, "has to be 1 to 16384")
         }
-    }
-}
-
-/// Outcomes that are used up in order.
-struct ScriptQueue: Sendable {
-    private var outcomes: [ScriptedOutcome]
-    private var index = 0
-    private var used = 0
-
-    init(_ outcomes: [ScriptedOutcome]) { self.outcomes = outcomes }
-
-    /// The outcome for the next request, nil when all are used up.
-    mutating func next() -> ScriptedOutcome? {
-        guard index < outcomes.count else { return nil }
-        let outcome = outcomes[index]
-        used += 1
-        if outcome.count != 0, used >= outcome.count {
-            index += 1
-            used = 0
+        if let retryAfter, !retryAfter.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            throw invalid(.retryAfter, "has to be printable ASCII")
         }
-        return outcome
     }
-
-    /// Whether the next request gets an answer before its body.
-    var isNextEarly: Bool { index < outcomes.count && outcomes[index].isEarly }
-
-    var isEmpty: Bool { index >= outcomes.count }
 }
