@@ -87,11 +87,13 @@ struct FakeClock {
     func variables(_ library: String) -> [String: String] {
         [
             "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": file,
-            "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            // One host has one clock. A cache in each process would let them jump at different
+            // times, and one would admit by the old clock what another expires by the new one.
+            "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         ]
     }
 
-    /// From the next second on the clock is that far ahead.
+    /// From now on the clock of every process is that far ahead.
     func set(seconds: Int) throws {
         try "+\(seconds)s\n".write(toFile: file, atomically: true, encoding: .utf8)
     }
