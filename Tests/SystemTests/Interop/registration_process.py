@@ -35,17 +35,17 @@ class RegistrationProcess:
     def log(self) -> str:
         return (self.folder / "registration.log").read_text()
 
-    def start(self, **environment: str):
-        def endpoint(name):
-            return f"ipc://{self.folder}/{name}.sock"
+    def endpoint(self, name: str) -> str:
+        return f"ipc://{self.folder}/{name}.sock"
 
+    def start(self, **environment: str):
         self.process = Service(
             self.commands,
             "registration",
             {
-                "BIND": endpoint("registration"),
-                "EVENTINGEST": endpoint("eventingest"),
-                "DELIVERY": endpoint("delivery"),
+                "BIND": self.endpoint("registration"),
+                "EVENTINGEST": self.endpoint("eventingest"),
+                "DELIVERY": self.endpoint("delivery"),
                 "HTTP": "127.0.0.1:0",
                 "STORE": f"sqlite:{self.store}",
                 "DEPLOYMENT_ID": "https://push.example.org",
@@ -57,7 +57,7 @@ class RegistrationProcess:
         self.url = f"http://127.0.0.1:{self.process.wait_ready()['http']}"
 
     def ask(self, message_type: str, body, timeout: float = 20):
-        client = Client(self.context, f"ipc://{self.folder}/registration.sock")
+        client = Client(self.context, self.endpoint("registration"))
         try:
             kind, answer = client.ask(message_type, body, timeout)
         finally:
