@@ -38,7 +38,7 @@ import Testing
                 request(
                     "http://127.0.0.1:\(peer.port)/",
                     body: 64 << 20,
-                    within: .milliseconds(200)
+                    within: .seconds(2)
                 )
             )
         }
@@ -94,7 +94,7 @@ import Testing
 /// Lets the bound of a request pass before it answers, or closes the connection instead.
 private final class LatePeer: Sendable {
     /// How long the client may write; the peer is silent for longer.
-    static let bound = Duration.milliseconds(150)
+    static let bound = Duration.milliseconds(500)
 
     private let quiet: ListeningSocket
     private let thread: SerialThread
@@ -119,15 +119,15 @@ private final class LatePeer: Sendable {
             if repeats {
                 Self.answer(connection)
                 if Self.read(connection) { taken += 1 }
-                _ = Self.isReady(connection, for: 400)
+                _ = Self.isReady(connection, for: 1000)
                 close(connection)
-                if Self.isReady(listener, for: 300) {
+                if Self.isReady(listener, for: 700) {
                     let second = accept(listener, nil, nil)
                     if Self.read(second) { taken += 1 }
                     close(second)
                 }
             } else {
-                _ = Self.isReady(connection, for: 400)
+                _ = Self.isReady(connection, for: 1000)
                 Self.answer(connection)
                 close(connection)
             }
