@@ -53,7 +53,7 @@ import Testing
             registration: registration,
             prompt: PromptWatermark(registration),
             fanout: ScriptedFanout(results: results, handed: handed),
-            condition: StoreCondition(context.readiness, limits: EventStoreLimits()),
+            condition: IngestCondition(context.readiness, limits: EventStoreLimits()),
             context: context,
             metrics: EventMetrics(context.metrics),
             wakes: PipelineWakes()

@@ -36,14 +36,4 @@ import Testing
         await fanout.end()
         await registration.server.end()
     }
-
-    @Test func aFailedWriteCountsUntilOneSucceeds() {
-        let readiness = Readiness()
-        let condition = StoreCondition(readiness, limits: EventStoreLimits())
-        #expect(readiness.isReady && !condition.needsProbe)
-        condition.fails(StorageError(.full, "the disk is full"))
-        #expect(!readiness.isReady && condition.needsProbe)
-        condition.writes()
-        #expect(readiness.isReady && !condition.needsProbe)
-    }
 }

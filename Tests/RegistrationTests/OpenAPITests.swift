@@ -6,11 +6,8 @@ import Testing
 /// The description of the HTTP interface, the README and the router name the same endpoints.
 @Suite
 struct OpenAPITests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private static func lines(_ path: String) throws -> [Substring] {
-        let data = try Data(contentsOf: root.appending(path: path))
+        let data = try Data(contentsOf: OpenAPIDocument.root.appending(path: path))
         return String(decoding: data, as: UTF8.self).split(separator: "\n")
     }
 
@@ -20,19 +17,28 @@ struct OpenAPITests {
             + ["post \(MobileRoute.prefix)\(MobileRoute.gone)"]
     )
 
-    @Test func describesEveryEndpointOfTheRouter() throws {
-        var described: Set<String> = []
-        var path = ""
-        for line in try Self.lines("Shared/Contracts/openapi/registration.yaml") {
-            if line.hasPrefix("  /"), line.hasSuffix(":") {
-                path = String(line.dropFirst(2).dropLast())
-            }
-            let word = line.dropFirst(4).dropLast()
-            if line.hasPrefix("    "), ["get", "put", "post", "delete"].contains(word) {
-                described.insert("\(word) \(path)")
-            }
+    @Test func describesEveryEndpointOfTheRouter() {
+        let described = OpenAPIDocument.operations.map { operation in
+            "\(operation.endpoint.method.lowercased()) \(MobileRoute.prefix)\(operation.endpoint.path)"
         }
-        #expect(described == Self.routed)
+        #expect(described.count == Self.routed.count)
+        #expect(Set(described) == Self.routed)
+    }
+
+    /// What other tests provoke is looked up as it comes (``OpenAPIDocument/expect(_:_:isAnswered:at:)``).
+    @Test func describesWhatEveryOperationMayBeAnswered() throws {
+        for endpoint in MobileRoute.endpoints {
+            let route = try endpoint.route("11111111-1111-4111-8111-111111111111")
+            let operation = try #require(
+                OpenAPIDocument.operations.first {
+                    $0.endpoint.method == endpoint.method && $0.endpoint.path == endpoint.path
+                }
+            )
+            var wanted: Set = [200, 400, 401, 408, 413, 431, 500, 503]
+            if route.takesBody { wanted.insert(415) }
+            if endpoint.path.hasPrefix("/admin/") { wanted.insert(403) }
+            #expect(operation.statuses.isSuperset(of: wanted), "\(operation.name)")
+        }
     }
 
     @Test func theReadmeListsEveryEndpointOfTheRouter() throws {

@@ -8,6 +8,7 @@ import PushBusCrypto
 import RegistrationCore
 import RegistrationService
 import ServiceKit
+import Storage
 import TestKit
 import Testing
 
@@ -32,7 +33,8 @@ final class RegistrationWorld: Sendable {
         logs: LogCollector,
         peers: StubPeers,
         limits: HTTPServerLimits?,
-        passwordQueue: Int
+        passwordQueue: Int,
+        storeOptions: SQLiteOptions
     ) async throws {
         self.directory = directory
         self.time = time
@@ -56,7 +58,8 @@ final class RegistrationWorld: Sendable {
             settings,
             context,
             passwordCost: .test,
-            passwordQueue: passwordQueue
+            passwordQueue: passwordQueue,
+            storeOptions: storeOptions
         )
         running = assembly.services.map { service in
             let stop = StopSignal()
@@ -86,11 +89,13 @@ final class RegistrationWorld: Sendable {
     }
 
     /// Runs a body in a new world, with a Delivery that answers unless it is left out; `again` runs
-    /// another body after a restart of Registration, and `between` works on its files in between.
+    /// another body after a restart of Registration, and `between` works on its files in between. With
+    /// `isFullAgain` the file may not grow after the restart.
     static func run(
         limits: HTTPServerLimits? = nil,
         withDelivery: Bool = true,
         passwordQueue: Int = PasswordThread.defaultCapacity,
+        isFullAgain: Bool = false,
         _ body: @escaping @Sendable (RegistrationWorld) async throws -> Void,
         between: (@Sendable (TemporaryDirectory) async throws -> Void)? = nil,
         again: (@Sendable (RegistrationWorld) async throws -> Void)? = nil
@@ -101,14 +106,19 @@ final class RegistrationWorld: Sendable {
         let peers = StubPeers(directory: directory)
         if withDelivery { try await peers.startDelivery() }
         for (index, part) in [body, again].compactMap(\.self).enumerated() {
-            if index > 0 { try await between?(directory) }
+            var storeOptions = SQLiteOptions()
+            if index > 0 {
+                try await between?(directory)
+                if isFullAgain { storeOptions.maximumPages = try pages(in: directory) }
+            }
             let world = try await RegistrationWorld(
                 directory: directory,
                 time: time,
                 logs: logs,
                 peers: peers,
                 limits: limits,
-                passwordQueue: passwordQueue
+                passwordQueue: passwordQueue,
+                storeOptions: storeOptions
             )
             do {
                 try await part(world)
@@ -118,6 +128,11 @@ final class RegistrationWorld: Sendable {
             try await world.stop()
         }
         await peers.stop()
+    }
+
+    private static func pages(in directory: TemporaryDirectory) throws -> Int {
+        let path = directory.file("registration.db")
+        return try Data(contentsOf: URL(filePath: path)).count / 4096
     }
 
     // MARK: Bus
@@ -191,6 +206,7 @@ final class RegistrationWorld: Sendable {
                 body: Array((body ?? "").utf8)
             )
         )
+        OpenAPIDocument.expect(method, path, isAnswered: reply.status)
         return Reply(reply)
     }
 

@@ -70,6 +70,34 @@ struct ThrottleTests {
         }
     }
 
+    @Test func holdsBackAnAccountThatIsAskedForCodes() async throws {
+        try await RegistrationWorld.run { world in
+            let alice = try await world.registeredPhone("alice")
+            let admin = try await world.registeredPhone("root", token: "bb22", role: .admin)
+            let id = alice.session.string("user_id")
+            // Whoever asks, it is one account that can be signed in with what is made.
+            for number in 0..<30 {
+                let (path, phone) =
+                    number % 2 == 0
+                    ? ("/auth/pairing-code", alice) : ("/admin/users/\(id)/pairing-code", admin)
+                #expect(try await phone.call("POST", path, "{}").status == 200)
+            }
+            let own = try await alice.call("POST", "/auth/pairing-code", "{}")
+            #expect(own.code == "too_many_attempts")
+            #expect(own.headers["retry-after"] == "900")
+            let path = "/admin/users/\(id)/pairing-code"
+            #expect(try await admin.call("POST", path, "{}").status == 429)
+            // Others are not held back, nor is an operator.
+            #expect(try await admin.call("POST", "/auth/pairing-code", "{}").status == 200)
+            _ = try await world.pair("alice", "tablet")
+            world.time.advance(by: .seconds(899))
+            #expect(try await alice.call("POST", "/auth/pairing-code", "{}").status == 429)
+            world.time.advance(by: .seconds(1))
+            let renewed = try await alice.refreshed()
+            #expect(try await renewed.call("POST", "/auth/pairing-code", "{}").status == 200)
+        }
+    }
+
     @Test func oneNetworkIsOneSource() throws {
         let gate = SignInGate(time: ManualTime(), random: .seeded(1), metrics: Metrics())
         for number in 0..<20 {

@@ -20,7 +20,7 @@ package enum EventIngestAssembly {
         let wakes = PipelineWakes()
         let keys = IntegratorKeys()
         keys.replace(try await store.integrators())
-        let condition = StoreCondition(context.readiness, limits: settings.limits)
+        let condition = IngestCondition(context.readiness, limits: settings.limits)
         let prompt = PromptWatermark(RegistrationClient(registration))
         let publishing = EventPublishing(
             store: store,

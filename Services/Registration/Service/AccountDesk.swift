@@ -113,14 +113,19 @@ package struct AccountDesk: Sendable {
         return UserDeleteAnswer(userID: id, sessionsEnded: Int64(ended))
     }
 
-    /// A code that signs a phone of the account in once.
+    /// A code that signs a phone of the account in once. An operator on the bus gets as many as it asks
+    /// for.
     package func pair(
         _ account: AccountName,
         by who: Administrator
     ) async throws -> (code: Password, expiresAt: UnixSeconds)? {
-        guard let known = try await store.account(account)?.account,
-            let (code, end) = try await sessions.makePairingCode(for: .id(known.id))
-        else { return nil }
+        guard let known = try await store.account(account)?.account else { return nil }
+        let made =
+            switch who {
+            case .principal: try await sessions.makePairingCode(for: .id(known.id))
+            case .account: try await sessions.makeCountedPairingCode(for: known.id)
+            }
+        guard let (code, end) = made else { return nil }
         note("pairing code", known.id, who)
         return (code, end)
     }

@@ -21,18 +21,20 @@ package enum RegistrationAssembly {
         return try await assemble(settings, context)
     }
 
-    /// How passwords are hashed is a parameter for tests alone.
+    /// How passwords are hashed and how large a file may be are parameters for tests alone.
     package static func assemble(
         _ settings: RegistrationSettings,
         _ context: ProcessContext,
         passwordCost: PasswordHash.Cost = .frugal,
-        passwordQueue: Int = PasswordThread.defaultCapacity
+        passwordQueue: Int = PasswordThread.defaultCapacity,
+        storeOptions: SQLiteOptions = SQLiteOptions()
     ) async throws -> ProcessMain.Assembly {
         let file = MasterKeyFile(path: settings.masterKeyPath)
         let key = try file.readOrCreate()
         let next = try file.readNext()
         let vault = ContentKeyVault(master: next ?? key, previous: next == nil ? nil : key)
-        let store = try await open(settings.store)
+        let condition = StoreCondition(context.readiness)
+        let store = try await open(settings.store, storeOptions, condition)
         do {
             try await StoreStart.begin(
                 store,
@@ -53,7 +55,9 @@ package enum RegistrationAssembly {
                 capacity: passwordQueue,
                 metrics: context.metrics
             )
-            return try assemble(settings, context, store, vault, rotation, passwords)
+            let services = try services(settings, context, store, vault, rotation, passwords)
+            let probe = StoreProbe(condition, time: context.time) { try await store.probe() }
+            return ProcessMain.Assembly(services + [probe])
         } catch {
             await store.close()
             throw error
@@ -61,24 +65,32 @@ package enum RegistrationAssembly {
     }
 
     private static func open(
-        _ address: StoreLocation
+        _ address: StoreLocation,
+        _ options: SQLiteOptions,
+        _ condition: StoreCondition
     ) async throws -> any SQLRegistrationStore {
         switch address {
         case .sqlite(let path):
-            try await SQLiteRegistrationStore.open(path: path) { SHA256.hash($0) }
+            try await SQLiteRegistrationStore.open(
+                path: path,
+                options: options,
+                condition: condition
+            ) { SHA256.hash($0) }
         case .postgresql(let url):
-            try await PostgreSQLRegistrationStore.open(url) { SHA256.hash($0) }
+            try await PostgreSQLRegistrationStore.open(url, condition: condition) {
+                SHA256.hash($0)
+            }
         }
     }
 
-    private static func assemble(
+    private static func services(
         _ settings: RegistrationSettings,
         _ context: ProcessContext,
         _ store: any SQLRegistrationStore,
         _ vault: ContentKeyVault,
         _ rotation: MasterKeyRotation,
         _ passwords: PasswordThread
-    ) throws -> ProcessMain.Assembly {
+    ) throws -> [any Service] {
         let desk = desk(store, passwords, vault, settings, context)
         let accounts = accounts(store, desk, context)
         let runtime = try BusRuntime(log: context.log)
@@ -131,14 +143,14 @@ package enum RegistrationAssembly {
             passwords.stop()
             await store.close()
         }
-        return ProcessMain.Assembly([
+        return [
             closing,
             BoundBus(server: server, readiness: context.readiness),
             Housekeeping(store: store, time: context.time, log: context.log),
             rotation,
             publisher,
             HTTPEndpoint(configuration: settings.http, handler: api, context: context),
-        ])
+        ]
     }
 
     private static func standing(

@@ -53,7 +53,8 @@ package struct SessionDesk: Sendable {
         return try await open(request.device, by: proof)
     }
 
-    /// Nothing names the account of a code before it is spent, so the source alone is counted.
+    /// A wrong code is of no account, so it counts against the source alone. What an account may trade
+    /// is held back where its codes are made: each is good once.
     package func pair(_ request: PairRequest, from source: String) async throws -> Grant? {
         let attempt = try gate.enter(.pair, source: source)
         let grant = try await open(request.device, by: .pairing(Self.hash(request.code.text)))
@@ -116,10 +117,13 @@ package struct SessionDesk: Sendable {
         try await store.caller(accessHash: Self.hash(String(accessToken)), now: now)
     }
 
-    /// A code for the caller's own account, from an app that is signed in.
-    package func makePairingCode(for caller: Caller) async throws -> (Password, UnixSeconds)? {
-        _ = try gate.enter(.issue, account: caller.session.userID.text, source: nil)
-        return try await makePairingCode(for: .id(caller.session.userID))
+    /// A code for an account that itself or an administrator asks for over HTTP; each account gets so
+    /// many in a while, whoever asks. Nil when there is no such account.
+    package func makeCountedPairingCode(
+        for account: UserID
+    ) async throws -> (Password, UnixSeconds)? {
+        _ = try gate.enter(.issue, account: account.text, source: nil)
+        return try await makePairingCode(for: .id(account))
     }
 
     /// Nil when there is no such account.

@@ -20,13 +20,13 @@ package struct EventPublishing: Sendable {
     let prompt: PromptWatermark
     /// Events that may be at Fanouts at the same time.
     let handedOut: Int
-    let condition: StoreCondition
+    let condition: IngestCondition
 
     package init(
         store: any EventStore,
         prompt: PromptWatermark,
         handedOut: Int,
-        condition: StoreCondition,
+        condition: IngestCondition,
         metrics: EventMetrics,
         log: Log,
         wakes: PipelineWakes
@@ -100,9 +100,9 @@ package struct EventPublishing: Sendable {
                 watermark: await prompt.value(),
                 handingOut: handedOut
             )
-            condition.writes()
+            condition.store.writes()
         } catch {
-            condition.fails(error)
+            condition.store.fails(error)
             metrics.failed("admission")
             log.error("events not recorded", ["error": .error(error)])
             let isRetriable = (error as? StorageError)?.isRetriable ?? false

@@ -99,12 +99,12 @@ extension EventPipeline {
 
     /// A store that failed is tried, so that it counts as mended also when nobody publishes.
     private func probe() async {
-        guard condition.needsProbe else { return }
+        guard condition.store.needsProbe else { return }
         do {
             try await store.probe()
-            condition.writes()
+            condition.store.writes()
         } catch {
-            condition.fails(error)
+            condition.store.fails(error)
         }
     }
 

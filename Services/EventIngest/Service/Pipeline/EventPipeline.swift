@@ -16,7 +16,7 @@ package struct EventPipeline: Service {
     let prompt: PromptWatermark
     let fanout: any FanoutPort
     let limits: PipelineLimits
-    let condition: StoreCondition
+    let condition: IngestCondition
     let time: any TimeSource
     let random: RandomSource
     let metrics: EventMetrics
@@ -29,7 +29,7 @@ package struct EventPipeline: Service {
         prompt: PromptWatermark,
         fanout: any FanoutPort,
         limits: PipelineLimits = PipelineLimits(),
-        condition: StoreCondition,
+        condition: IngestCondition,
         context: ProcessContext,
         metrics: EventMetrics,
         wakes: PipelineWakes

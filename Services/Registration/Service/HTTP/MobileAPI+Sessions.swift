@@ -6,9 +6,8 @@ import ServiceKit
 /// What an account does with its sessions.
 extension MobileAPI {
     func issueCode(_ caller: Caller) async throws -> HTTPResponse {
-        guard let (code, end) = try await parts.desk.makePairingCode(for: caller) else {
-            throw RequestProblem.unauthorized
-        }
+        let made = try await parts.desk.makeCountedPairingCode(for: caller.session.userID)
+        guard let (code, end) = made else { throw RequestProblem.unauthorized }
         return pairingCode(code, end)
     }
 

@@ -9,6 +9,9 @@ package protocol GenerationStore: Sendable {
     /// ``StoreGeneration/counterJump``. Returns how many sessions ended.
     @discardableResult
     func begin(generation: Int64, anew: Bool) async throws -> Int
+
+    /// Writes what is there already, to see whether the store takes writes.
+    func probe() async throws
 }
 
 /// A store that can be copied while it works.

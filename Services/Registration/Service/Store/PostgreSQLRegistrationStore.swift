@@ -1,27 +1,32 @@
 import Contracts
 import RegistrationCore
+import ServiceKit
 import Storage
 
 /// Registration's store in one schema of a PostgreSQL database, which one process alone writes to.
 package struct PostgreSQLRegistrationStore: SQLRegistrationStore {
-    let database: PostgreSQLDatabase
+    let database: WatchedDatabase<PostgreSQLDatabase>
     let hash: @Sendable ([UInt8]) -> [UInt8]
 
-    /// Connects and makes the schema `pushbus_registration` if it is not there.
+    /// Connects and makes the schema `pushbus_registration` if it is not there; `condition` is told how writes go.
     ///
     /// Throws ``StorageError``, for example when another process owns the schema.
     package static func open(
         _ url: PostgreSQLURL,
+        condition: StoreCondition = StoreCondition(Readiness()),
         hash: @escaping @Sendable ([UInt8]) -> [UInt8]
     ) async throws(StorageError) -> Self {
         var options = PostgreSQLOptions(schema: "pushbus_registration", ownership: .exclusive)
         options.applicationName = "pushbus-registration"
         options.session = PostgreSQLOptions.indexedPlans
         return Self(
-            database: try await PostgreSQLDatabase.open(
-                url,
-                migrations: RegistrationSchema.migrations.map(\.forPostgreSQL),
-                options: options
+            database: WatchedDatabase(
+                try await PostgreSQLDatabase.open(
+                    url,
+                    migrations: RegistrationSchema.migrations.map(\.forPostgreSQL),
+                    options: options
+                ),
+                condition
             ),
             hash: hash
         )

@@ -41,4 +41,10 @@ extension SQLRegistrationStore {
             return try connection.execute("DELETE FROM sessions")
         }
     }
+
+    package func probe() async throws {
+        try await database.write { connection in
+            try connection.execute("UPDATE generation SET number = number WHERE id = 1")
+        }
+    }
 }

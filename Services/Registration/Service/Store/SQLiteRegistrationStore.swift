@@ -1,24 +1,29 @@
 import Contracts
 import RegistrationCore
+import ServiceKit
 import Storage
 
 /// Registration's store in one SQLite file.
 package struct SQLiteRegistrationStore: SQLRegistrationStore {
-    let database: SQLiteDatabase
+    let database: WatchedDatabase<SQLiteDatabase>
     /// SHA-256, which the rules take as a parameter.
     let hash: @Sendable ([UInt8]) -> [UInt8]
 
-    /// Opens or creates the file at an absolute path.
+    /// Opens or creates the file at an absolute path; `condition` is told how its writes go.
     package static func open(
         path: String,
         options: SQLiteOptions = SQLiteOptions(),
+        condition: StoreCondition = StoreCondition(Readiness()),
         hash: @escaping @Sendable ([UInt8]) -> [UInt8]
     ) async throws(StorageError) -> Self {
         Self(
-            database: try await SQLiteDatabase.open(
-                path: path,
-                migrations: RegistrationSchema.migrations,
-                options: options
+            database: WatchedDatabase(
+                try await SQLiteDatabase.open(
+                    path: path,
+                    migrations: RegistrationSchema.migrations,
+                    options: options
+                ),
+                condition
             ),
             hash: hash
         )
@@ -46,7 +51,7 @@ package struct SQLiteRegistrationStore: SQLRegistrationStore {
 
     /// The copy is marked before it gets its name.
     package func backup(to path: String) async throws -> Int64 {
-        try await database.backup(to: path) { copy in
+        try await database.base.backup(to: path) { copy in
             try copy.execute("UPDATE generation SET is_backup = 1 WHERE id = 1")
         }
     }
