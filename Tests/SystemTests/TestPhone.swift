@@ -42,8 +42,11 @@ final class TestPhone: Sendable {
         self.session.withLock { $0 = session }
     }
 
-    /// Enables alerts and registers token and key.
-    func subscribe() async throws {
+    /// What the sign-in said about this phone.
+    subscript(_ name: String) -> String { session.withLock { $0[name]?.string } ?? "" }
+
+    /// Enables alerts, and security if wanted, and registers token and key.
+    func subscribe(security: Bool = false) async throws {
         let settings = try await call("GET", "/push/settings", nil)
         let saved = try await call(
             "PUT",
@@ -51,7 +54,7 @@ final class TestPhone: Sendable {
             .object([
                 "expected_revision": settings["revision"] ?? .null,
                 "preferences": .object([
-                    "enabled": .bool(true), "alerts": .bool(true), "security": .bool(false),
+                    "enabled": .bool(true), "alerts": .bool(true), "security": .bool(security),
                     "task_failure": .bool(false), "task_success": .bool(false),
                 ]),
             ])
@@ -111,7 +114,8 @@ final class TestPhone: Sendable {
         )
     }
 
-    private func call(
+    /// The `data` of the answer.
+    func call(
         _ method: String,
         _ path: String,
         _ body: JSONValue?
