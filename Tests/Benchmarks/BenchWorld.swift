@@ -5,6 +5,7 @@ import Glibc
 import HTTPClient
 import Loop
 import ServiceKit
+import TestKit
 import Topology
 
 /// The five services and the simulator as real processes in a directory of their own.
@@ -43,6 +44,32 @@ final class BenchWorld: Sendable {
             )
         } catch {
             await stage.stopAll()
+            throw error
+        }
+    }
+
+    /// Runs the body in a world with files as stores, then in one with a PostgreSQL server of its own
+    /// that syncs as in production; the body is also given what precedes the names of results there.
+    static func onBothStores(
+        _ body: (BenchWorld, _ prefix: String) async throws -> Void
+    ) async throws {
+        try await run(in: try await start()) { try await body($0, "") }
+        let server = try PostgreSQLServer(settings: "max_wal_size = 4GB")
+        defer { server.stop() }
+        try await run(in: try await start(database: try server.database())) {
+            try await body($0, "postgresql.")
+        }
+    }
+
+    private static func run(
+        in world: BenchWorld,
+        _ body: (BenchWorld) async throws -> Void
+    ) async throws {
+        do {
+            try await body(world)
+            await world.close()
+        } catch {
+            await world.close()
             throw error
         }
     }

@@ -14,32 +14,36 @@ struct LatencyBenchmark: Benchmark {
     init(_ options: BenchOptions) { self.options = options }
 
     func run(_ report: BenchReport) async throws {
-        let world = try await BenchWorld.start()
-        do {
-            try await run(report, in: world)
-            await world.close()
-        } catch {
-            await world.close()
-            throw error
+        try await BenchWorld.onBothStores { world, prefix in
+            try await run(report, prefix, in: world)
         }
     }
 
-    private func run(_ report: BenchReport, in world: BenchWorld) async throws {
+    private func run(
+        _ report: BenchReport,
+        _ prefix: String,
+        in world: BenchWorld
+    ) async throws {
         let audience = min(Self.audience, options.installations)
         _ = try await BenchPhone.register(audience, in: world)
         let probe = try await LatencyProbe.start(number: audience, in: world)
         report.result(
-            "disk.sync",
+            prefix + "disk.sync",
             value: try BenchDirectory.syncMilliseconds(in: world.directory),
             unit: "ms"
         )
-        report.result("latency.idle", try await probe.measure(200, pause: .zero), limit: 25)
+        report.result(
+            prefix + "latency.idle",
+            try await probe.measure(200, pause: .zero),
+            medianLimit: 10,
+            limit: 25
+        )
         let load = PathLoad(world: world, installations: audience)
         _ = try await load.deliver(1)
         let rate = try await load.deliver((options.deliveries + audience - 1) / audience).rate
         report.note("highest rate \(BenchReport.text(rate)) deliveries/s, half of it as load")
         let times = try await load.measure(probe, beside: rate / 2)
-        report.result("latency.half_load", times, limit: 100)
+        report.result(prefix + "latency.half_load", times, limit: 100)
         await probe.stop()
     }
 }

@@ -16,17 +16,16 @@ struct StartBenchmark: Benchmark {
     init(_ options: BenchOptions) { self.options = options }
 
     func run(_ report: BenchReport) async throws {
-        let world = try await BenchWorld.start()
-        do {
-            try await run(report, in: world)
-            await world.close()
-        } catch {
-            await world.close()
-            throw error
+        try await BenchWorld.onBothStores { world, prefix in
+            try await run(report, prefix, in: world)
         }
     }
 
-    private func run(_ report: BenchReport, in world: BenchWorld) async throws {
+    private func run(
+        _ report: BenchReport,
+        _ prefix: String,
+        in world: BenchWorld
+    ) async throws {
         _ = try await BenchPhone.register(Self.audience, in: world)
         let outbox = try await PendingOutbox(world)
         await world.stop(.relay)
@@ -36,11 +35,15 @@ struct StartBenchmark: Benchmark {
         let events = options.pending / Self.audience
         try await outbox.fill(events: events)
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        report.result("pending.fill", value: Double(options.pending) / seconds, unit: "rows/s")
+        report.result(
+            prefix + "pending.fill",
+            value: Double(options.pending) / seconds,
+            unit: "rows/s"
+        )
         for (name, full) in try await outbox.questions() {
             guard let empty = small.first(where: { $0.0 == name })?.1 else { continue }
             report.result(
-                "pending.\(name)",
+                "\(prefix)pending.\(name)",
                 value: full,
                 unit: "ms",
                 reference: empty,
@@ -48,12 +51,12 @@ struct StartBenchmark: Benchmark {
                 against: "one event"
             )
         }
-        try await restart(report, outbox, in: world)
+        try await restart(report, prefix, in: world)
     }
 
     private func restart(
         _ report: BenchReport,
-        _ outbox: PendingOutbox,
+        _ prefix: String,
         in world: BenchWorld
     ) async throws {
         await world.stop(.delivery)
@@ -64,7 +67,7 @@ struct StartBenchmark: Benchmark {
         try await world.simulator.wait(forAccepted: before + 1)
         let first = ContinuousClock.now
         let seconds = (first - start) / .seconds(1)
-        report.result("start.million_pending", value: seconds, unit: "s", limit: 2)
+        report.result(prefix + "start.million_pending", value: seconds, unit: "s", limit: 2)
         try await ready.value
         var memory = 0.0
         while ContinuousClock.now - first < .seconds(10) {
@@ -74,8 +77,13 @@ struct StartBenchmark: Benchmark {
         }
         let sent = try await world.simulator.accepted() - before
         let time = (ContinuousClock.now - first) / .seconds(1)
-        report.result("pending.drain", value: Double(sent) / time, unit: "deliveries/s")
-        report.result("memory.delivery.pending", value: memory, unit: "MiB", limit: 96)
+        report.result(prefix + "pending.drain", value: Double(sent) / time, unit: "deliveries/s")
+        report.result(
+            prefix + "memory.delivery.pending",
+            value: memory,
+            unit: "MiB",
+            limit: 96
+        )
     }
 }
 
