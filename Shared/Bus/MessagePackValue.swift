@@ -1,5 +1,6 @@
 import CMsgpack
 import Contracts
+import Glibc
 
 /// One node of a decoded MessagePack message; valid only inside ``MessagePackValue/read(_:_:)``.
 package struct MessagePackValue: PackedValue {
@@ -55,15 +56,11 @@ package struct MessagePackValue: PackedValue {
         for index in 0..<Int(map.size) {
             let key = UnsafePointer(entries + index).pointer(to: \.key)
             guard let key, key.pointee.type == MSGPACK_OBJECT_STR else { continue }
-            let text = UnsafeRawBufferPointer(
-                start: key.pointee.via.str.ptr,
-                count: Int(key.pointee.via.str.size)
-            )
-            let wanted = UnsafeRawBufferPointer(
-                start: name.utf8Start,
-                count: name.utf8CodeUnitCount
-            )
-            guard text.elementsEqual(wanted) else { continue }
+            let text = key.pointee.via.str
+            guard
+                Int(text.size) == name.utf8CodeUnitCount,
+                memcmp(text.ptr, name.utf8Start, name.utf8CodeUnitCount) == 0
+            else { continue }
             guard let value = UnsafePointer(entries + index).pointer(to: \.val) else { return nil }
             return value.pointee.type == MSGPACK_OBJECT_NIL ? nil : MessagePackValue(value)
         }

@@ -16,7 +16,7 @@ package enum AESGCM {
         try checkSizes(key: key, nonce: nonce)
         let context = try CipherContext()
         try check(
-            EVP_EncryptInit_ex(context.pointer, EVP_aes_256_gcm(), nil, key, nonce),
+            EVP_EncryptInit_ex(context.pointer, Algorithms.aes256GCM, nil, key, nonce),
             "AES-256-GCM set-up"
         )
         var length: Int32 = 0
@@ -57,7 +57,7 @@ package enum AESGCM {
         }
         let context = try CipherContext()
         try check(
-            EVP_DecryptInit_ex(context.pointer, EVP_aes_256_gcm(), nil, key, nonce),
+            EVP_DecryptInit_ex(context.pointer, Algorithms.aes256GCM, nil, key, nonce),
             "AES-256-GCM set-up"
         )
         let bodyBytes = sealed.count - tagBytes

@@ -139,9 +139,9 @@ extension Envelope {
             $0.field("key_id", keyID.description)
             $0.field("identity", identity)
             $0.key("nonce")
-            $0.plain(Base64.encodeBytes(nonce.bytes))
+            $0.base64(nonce.bytes)
             $0.key("ciphertext")
-            $0.plain(Base64.encodeBytes(ciphertext.bytes))
+            $0.base64(ciphertext.bytes)
         }
     }
 

@@ -78,7 +78,10 @@ package enum TitleCut {
 
     /// The longest prefix of whole graphemes with at most 120 scalars.
     package static func byScalars(_ text: String) -> String {
-        guard text.unicodeScalars.count > scalarLimit else { return text }
+        // No text has more scalars than bytes, and bytes need not be counted.
+        guard text.utf8.count > scalarLimit, text.unicodeScalars.count > scalarLimit else {
+            return text
+        }
         return prefix(of: text, atMost: scalarLimit) { $0.unicodeScalars.count }
             ?? String(String.UnicodeScalarView(text.unicodeScalars.prefix(scalarLimit)))
     }

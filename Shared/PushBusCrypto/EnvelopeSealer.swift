@@ -10,7 +10,8 @@ package enum EnvelopeSealer {
     /// Writes the plaintext, titles cut to fit, and encrypts it.
     ///
     /// The nonce is 12 fresh random bytes for every message; a repeated nonce under one key breaks
-    /// the encryption, so only comparisons with other implementations pass a fixed one.
+    /// the encryption: whoever passes one draws it anew for each, and only comparisons with other
+    /// implementations pass a fixed one.
     package static func seal(
         _ plaintext: EnvelopePlaintext,
         key: ContentKey,

@@ -20,7 +20,7 @@ package enum SHA256 {
             bytes.count,
             &digest,
             &length,
-            EVP_sha256(),
+            Algorithms.sha256,
             nil
         )
         // Only a broken OpenSSL installation fails here, and a wrong digest must never go out.
@@ -53,7 +53,7 @@ package enum HMACSHA256 {
                 // An empty key has no address, and HMAC would take nil as "reuse the last key".
                 withUnsafePointer(to: UInt8(0)) { empty in
                     HMAC(
-                        EVP_sha256(),
+                        Algorithms.sha256,
                         key.baseAddress ?? UnsafeRawPointer(empty),
                         Int32(key.count),
                         message.baseAddress?.assumingMemoryBound(to: UInt8.self),

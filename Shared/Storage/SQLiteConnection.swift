@@ -14,7 +14,11 @@ package final class SQLiteConnection: SQLConnection {
     /// otherwise grow without bound.
     private static let maximumCachedStatements = 256
 
+    /// Once in a process, before SQLite is used; it goes on with them where it was used before.
+    private static let hasNoStatistics = pushbus_sqlite3_no_memory_statistics() == SQLITE_OK
+
     init(opening path: String) throws(StorageError) {
+        _ = Self.hasNoStatistics
         var opened: OpaquePointer?
         let flags =
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE

@@ -20,9 +20,9 @@ package enum RelayRequest {
                 $0.field("key_id", message.envelope.keyID.description)
                 $0.field("identity", message.envelope.identity)
                 $0.key("nonce")
-                $0.plain(Base64.encodeBytes(message.envelope.nonce.bytes))
+                $0.base64(message.envelope.nonce.bytes)
                 $0.key("ciphertext")
-                $0.plain(Base64.encodeBytes(ciphertext))
+                $0.base64(ciphertext)
             }
         }
         return json.bytes

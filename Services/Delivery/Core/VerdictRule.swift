@@ -57,7 +57,8 @@ package struct VerdictRule: Sendable {
 
     package func decide() -> VerdictDecision {
         var decision = step()
-        decision.working = workingScopes().filter { $0 != decision.failing }
+        decision.working = workingScopes()
+        if let failing = decision.failing { decision.working.removeAll { $0 == failing } }
         return decision
     }
 
@@ -144,7 +145,8 @@ package struct VerdictRule: Sendable {
 
     private func workingScopes() -> [PauseScope] {
         // What came back without having been sent shows nothing.
-        let saysNothing = [Reason.relayNotConfigured, Reason.handedBack].contains(verdict.reason)
+        let saysNothing =
+            verdict.reason == Reason.relayNotConfigured || verdict.reason == Reason.handedBack
         guard verdict.scope != .relay, !saysNothing else { return [] }
         switch (verdict.exposure, verdict.scope) {
         case (.answered, .message), (.answered, .device):

@@ -10,7 +10,13 @@ enum PageSealer {
         _ page: AudiencePageAnswer,
         for event: EventAdmitted
     ) async -> SealedPage {
-        let records = page.recipients.map { record(for: $0, of: event) }
+        // One question to the kernel for all of them.
+        var nonces = SecureRandom.bytes(page.recipients.count * AESGCM.nonceBytes)[...]
+        let records = page.recipients.map { recipient in
+            let nonce = Array(nonces.prefix(AESGCM.nonceBytes))
+            nonces = nonces.dropFirst(AESGCM.nonceBytes)
+            return record(for: recipient, of: event, nonce: nonce)
+        }
         return SealedPage(
             batches: SealedPage.split(records),
             last: page.last,
@@ -21,7 +27,8 @@ enum PageSealer {
 
     private static func record(
         for recipient: AudiencePageAnswer.Recipient,
-        of event: EventAdmitted
+        of event: EventAdmitted,
+        nonce: [UInt8]
     ) -> DeliveryEnqueue.Record {
         func failed(_ reason: String) -> DeliveryEnqueue.Record {
             DeliveryEnqueue.Record(
@@ -43,7 +50,12 @@ enum PageSealer {
             content: event.content
         )
         do throws(EnvelopeError) {
-            let envelope = try EnvelopeSealer.seal(plaintext, key: key, keyID: recipient.keyID)
+            let envelope = try EnvelopeSealer.seal(
+                plaintext,
+                key: key,
+                keyID: recipient.keyID,
+                nonce: nonce
+            )
             return DeliveryEnqueue.Record(
                 installationID: recipient.installationID,
                 binding: recipient.binding,

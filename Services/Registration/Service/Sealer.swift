@@ -46,7 +46,11 @@ package struct Sealer: Sendable {
     }
 
     static func context(_ id: KeyID, _ installation: InstallationID) -> [UInt8] {
-        Array("PushBus.ContentKey.v1|\(id)|\(installation.text)".utf8)
+        var context = Array("PushBus.ContentKey.v1|".utf8)
+        context += id.description.utf8
+        context.append(UInt8(ascii: "|"))
+        context += installation.text.utf8
+        return context
     }
 
     static func context(_ username: String) -> [UInt8] {

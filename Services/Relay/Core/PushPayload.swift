@@ -30,18 +30,21 @@ package struct PushPayload: Sendable {
 
     /// The payload, or nil when APNs would refuse it for its size.
     package func bytes(for envelope: Envelope) -> [UInt8]? {
-        var json = CompactJSON(reservingBytes: 256 + envelope.ciphertext.bytes.count * 4 / 3)
+        var json = CompactJSON(
+            continuing: head,
+            reservingBytes: 256 + envelope.ciphertext.bytes.count * 4 / 3
+        )
         json.object {
             $0.field("version", envelope.version)
             $0.field("key_id", envelope.keyID.description)
             $0.field("identity", envelope.identity)
             $0.key("nonce")
-            $0.plain(Base64.encodeBytes(envelope.nonce.bytes))
+            $0.base64(envelope.nonce.bytes)
             $0.key("ciphertext")
-            $0.plain(Base64.encodeBytes(envelope.ciphertext.bytes))
+            $0.base64(envelope.ciphertext.bytes)
         }
-        guard head.count + json.bytes.count + 1 <= Self.limit else { return nil }
-        return head + json.bytes + [UInt8(ascii: "}")]
+        json.end()
+        return json.bytes.count <= Self.limit ? json.bytes : nil
     }
 }
 
@@ -54,7 +57,10 @@ package enum PushIdentity {
         deviceToken: DeviceToken,
         sha256: ([UInt8]) -> [UInt8]
     ) -> String {
-        let digest = sha256(Array("\(eventID)|\(deviceToken.hex)".utf8))
+        var text = Array(eventID.description.utf8)
+        text.append(UInt8(ascii: "|"))
+        text += deviceToken.hex.utf8
+        let digest = sha256(text)
         // A digest has 32 bytes; without 16 there is only the event to go by.
         return (EventID(hash: digest) ?? eventID).description
     }

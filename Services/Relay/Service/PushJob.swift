@@ -32,7 +32,9 @@ struct PushJob: Sendable {
 }
 
 /// What is sent for one message; ready to be written.
-package struct Push: Sendable {
+///
+/// An object, since it goes from list to list on its way and holds much.
+package final class Push: Sendable {
     package let deviceToken: DeviceToken
     package let apnsID: String
     package let collapseID: String

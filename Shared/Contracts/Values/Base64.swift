@@ -13,9 +13,9 @@ package enum Base64 {
         String(decoding: encoded(bytes, alphabet: standard, padded: true), as: UTF8.self)
     }
 
-    /// Standard alphabet, padded, as bytes for a byte writer.
-    package static func encodeBytes(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        encoded(bytes, alphabet: standard, padded: true)
+    /// Appends the padded text in the standard alphabet to the bytes of a writer.
+    package static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+        bytes.withUnsafeBufferPointer { append($0, to: &text, standard, padded: true) }
     }
 
     /// URL alphabet without padding, as JSON Web Tokens use it (RFC 7515 section 2).
@@ -41,41 +41,46 @@ package enum Base64 {
         alphabet: [UInt8],
         padded: Bool
     ) -> [UInt8] {
+        var text: [UInt8] = []
         // The work is not generic: other modules get no specialised copy of it.
-        bytes.withContiguousStorageIfAvailable { encoded($0, alphabet, padded) }
-            ?? Array(bytes).withUnsafeBufferPointer { encoded($0, alphabet, padded) }
+        let isDone: Void? = bytes.withContiguousStorageIfAvailable {
+            append($0, to: &text, alphabet, padded: padded)
+        }
+        if isDone == nil {
+            Array(bytes).withUnsafeBufferPointer {
+                append($0, to: &text, alphabet, padded: padded)
+            }
+        }
+        return text
     }
 
-    private static func encoded(
+    private static func append(
         _ bytes: UnsafeBufferPointer<UInt8>,
+        to text: inout [UInt8],
         _ alphabet: [UInt8],
-        _ padded: Bool
-    ) -> [UInt8] {
+        padded: Bool
+    ) {
+        text.reserveCapacity(text.count + (bytes.count + 2) / 3 * 4)
         let whole = bytes.count / 3 * 3
-        let rest = bytes.count - whole
-        let count = whole / 3 * 4 + (rest == 0 ? 0 : padded ? 4 : rest + 1)
-        return [UInt8](unsafeUninitializedCapacity: count) { text, written in
-            alphabet.withUnsafeBufferPointer { alphabet in
-                func put(_ triple: UInt32, characters: Int) {
-                    for place in 0..<characters {
-                        text[written] = alphabet[Int(triple >> UInt32(18 - 6 * place) & 63)]
-                        written += 1
-                    }
-                }
-                for index in stride(from: 0, to: whole, by: 3) {
-                    let triple =
-                        UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
-                        | UInt32(bytes[index + 2])
-                    put(triple, characters: 4)
-                }
-                guard rest > 0 else { return }
-                let second = rest == 2 ? UInt32(bytes[whole + 1]) << 8 : 0
-                put(UInt32(bytes[whole]) << 16 | second, characters: rest + 1)
+        alphabet.withUnsafeBufferPointer { alphabet in
+            func character(_ bits: UInt32) -> UInt8 { alphabet[Int(bits & 63)] }
+            for index in stride(from: 0, to: whole, by: 3) {
+                let triple =
+                    UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
+                    | UInt32(bytes[index + 2])
+                text.append(character(triple >> 18))
+                text.append(character(triple >> 12))
+                text.append(character(triple >> 6))
+                text.append(character(triple))
             }
-            while written < count {
-                text[written] = padding
-                written += 1
-            }
+            let rest = bytes.count - whole
+            guard rest > 0 else { return }
+            let second = rest == 2 ? UInt32(bytes[whole + 1]) << 8 : 0
+            let triple = UInt32(bytes[whole]) << 16 | second
+            text.append(character(triple >> 18))
+            text.append(character(triple >> 12))
+            if rest == 2 { text.append(character(triple >> 6)) }
+            if padded { text.append(contentsOf: repeatElement(padding, count: 3 - rest)) }
         }
     }
 

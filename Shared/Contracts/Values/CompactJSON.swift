@@ -10,6 +10,15 @@ package struct CompactJSON: Sendable {
 
     package init(reservingBytes capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
+    /// Goes on after `head`, which ends with a key whose value comes next.
+    package init(continuing head: [UInt8], reservingBytes capacity: Int) {
+        bytes.reserveCapacity(head.count + capacity)
+        bytes += head
+    }
+
+    /// Ends an object that was begun in the head.
+    package mutating func end() { bytes.append(UInt8(ascii: "}")) }
+
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Writes an object as the value at this place.
@@ -45,11 +54,11 @@ package struct CompactJSON: Sendable {
         bytes.append(contentsOf: (flag ? "true" : "false").utf8)
     }
 
-    /// Writes bytes of printable ASCII without quotes or backslashes, such as base64, as a string.
-    package mutating func plain(_ ascii: [UInt8]) {
+    /// Writes binary data as a string of standard base64.
+    package mutating func base64(_ data: [UInt8]) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: ascii)
+        Base64.append(data, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 

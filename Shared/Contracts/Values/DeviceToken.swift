@@ -8,7 +8,7 @@ package struct DeviceToken: Hashable, Sendable {
         let bytes = hex.utf8
         guard
             (2...1024).contains(bytes.count), bytes.count.isMultiple(of: 2),
-            bytes.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) })
+            Hex.isLowercase(hex)
         else { return nil }
         self.hex = hex
     }

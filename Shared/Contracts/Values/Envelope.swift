@@ -34,16 +34,17 @@ package struct Envelope: Codable, Hashable, Sendable {
 
     /// The associated data: `ServerBee.Push.v1`, key id and identity joined by a vertical bar.
     package static func associatedData(keyID: KeyID, identity: String) -> [UInt8] {
-        Array("ServerBee.Push.v1|\(keyID)|\(identity)".utf8)
+        var data = Array("ServerBee.Push.v1|".utf8)
+        data += keyID.description.utf8
+        data.append(UInt8(ascii: "|"))
+        data += identity.utf8
+        return data
     }
 
     package func checkBounds(at pointer: String = "") throws(ContractViolation) {
         try ContractViolation.check(version == 1, "\(pointer)/version", "must be 1")
         try ContractViolation.check(
-            identity.utf8.count == 64
-                && identity.utf8.allSatisfy {
-                    ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66)
-                },
+            identity.utf8.count == 64 && Hex.isLowercase(identity),
             "\(pointer)/identity",
             "must be 64 lowercase hex characters"
         )

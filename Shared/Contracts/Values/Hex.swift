@@ -19,27 +19,41 @@ package enum Hex {
         }
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
+    static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    /// Whether the text holds nothing but lowercase hexadecimal characters.
+    package static func isLowercase(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            // Without a way out in the middle, so that many are looked at together.
+            var others: UInt8 = 0
+            for byte in bytes {
+                let isDigit: UInt8 = byte &- 0x30 < 10 ? 0 : 1
+                let isLetter: UInt8 = byte &- 0x61 < 6 ? 0 : 1
+                others |= isDigit & isLetter
+            }
+            return others == 0
+        }
     }
 
     /// The bytes of hexadecimal text of either case, or nil when a character or the length is wrong.
     package static func decode(_ text: String) -> [UInt8]? {
-        let characters = text.utf8
-        guard characters.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(characters.count / 2)
-        var high: UInt8?
-        for character in characters {
-            guard let value = nibble(character) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
+        var text = text
+        return text.withUTF8 { characters in
+            guard characters.count.isMultiple(of: 2) else { return nil }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(characters.count / 2)
+            for index in stride(from: 0, to: characters.count, by: 2) {
+                guard
+                    let high = nibble(characters[index]),
+                    let low = nibble(characters[index + 1])
+                else { return nil }
+                bytes.append(high << 4 | low)
             }
+            return bytes
         }
-        return bytes
     }
 
     private static func nibble(_ character: UInt8) -> UInt8? {

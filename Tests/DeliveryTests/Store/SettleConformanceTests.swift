@@ -58,6 +58,42 @@ import Testing
     }
 
     @Test(arguments: StoreFactory.all)
+    func neighboursEndEachInItsOwnWay(_ factory: StoreFactory) async throws {
+        try await factory.with { store, time in
+            let rows = try await store.enqueue(Samples.batch(1, 0..<9), leasing: 9, lease: lease)
+                .leased
+            func permanent(_ reason: String) -> RowChange {
+                .permanent(reason: reason, isAttempt: true)
+            }
+            // Backwards, and nothing is known of the row in the middle.
+            _ = try await store.settle([
+                RowOutcome(rows[8], .accepted), RowOutcome(rows[7], .accepted),
+                RowOutcome(rows[6], .retry(reason: "c", delayMilliseconds: 1, isAttempt: false)),
+                RowOutcome(rows[5], permanent("a")), RowOutcome(rows[3], permanent("b")),
+                RowOutcome(rows[2], permanent("b")), RowOutcome(rows[1], .accepted),
+                RowOutcome(rows[0], .expired),
+            ])
+            let receipts = try await store.allReceipts(ReceiptQuery())
+            #expect(
+                receipts.map(\.state) == [
+                    .expired, .accepted, .permanent, .permanent, .pending, .permanent, .pending,
+                    .accepted, .accepted,
+                ]
+            )
+            #expect(
+                receipts.map(\.reason) == [
+                    Reason.expired, nil, "b", "b", nil, "a", "c", nil, nil,
+                ]
+            )
+            #expect(receipts.map(\.attempts) == [0, 1, 1, 1, 0, 1, 0, 1, 1])
+            time.advance(by: lease)
+            let left = try await store.claim(limit: 9, lease: lease).rows
+            #expect(Set(left.map(\.lease.rowID)) == [rows[4].lease.rowID, rows[6].lease.rowID])
+            #expect(left.allSatisfy { $0.envelope != nil })
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
     func unknownRowsAreIgnored(_ factory: StoreFactory) async throws {
         try await factory.with { store, _ in
             let outcome = RowOutcome(rowID: 77, generation: 1, change: .accepted)

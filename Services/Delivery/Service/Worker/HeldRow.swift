@@ -3,10 +3,12 @@ import DeliveryCore
 import ServiceKit
 
 /// A claimed row with the ends of its lease and its life on this process's own clock.
-struct HeldRow: Sendable {
-    var row: ClaimedRow
-    var leaseEnds: MonotonicInstant
-    var lifeEnds: MonotonicInstant
+///
+/// An object, since it goes from list to list on its way and holds much.
+final class HeldRow: Sendable {
+    let row: ClaimedRow
+    let leaseEnds: MonotonicInstant
+    let lifeEnds: MonotonicInstant
 
     /// `asked` is an instant before the store claimed the row, so that both ends are early, not late.
     init(_ row: ClaimedRow, asked: MonotonicInstant, lease: Duration) {

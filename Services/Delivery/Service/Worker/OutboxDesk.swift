@@ -255,6 +255,8 @@ actor OutboxDesk {
     ) -> [VerdictDecision] {
         let now = time.monotonic
         var working: Set<PauseScope> = []
+        // Most verdicts show the same as the one before.
+        var shown: [PauseScope] = []
         var failing: [(PauseScope, RelayVerdicts.Verdict)] = []
         let decisions = verdicts.map { verdict, row, environment in
             totals.count(verdict, in: environment)
@@ -264,9 +266,13 @@ actor OutboxDesk {
                 attempts: row.row.attempts,
                 resends: resends,
                 hasExpired: now >= row.lifeEnds,
-                unit: random.unit()
+                // Randomness is for delays, and an acceptance has none.
+                unit: verdict.outcome == .accepted ? 0 : random.unit()
             ).decide()
-            working.formUnion(decision.working)
+            if decision.working != shown {
+                shown = decision.working
+                working.formUnion(shown)
+            }
             if let scope = decision.failing { failing.append((scope, verdict)) }
             return decision
         }

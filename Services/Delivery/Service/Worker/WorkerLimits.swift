@@ -3,7 +3,7 @@ package struct WorkerLimits: Sendable {
     /// Rows in hand at a time: claimed, being checked or sent, or waiting for their commit.
     package var window = 4096
     /// Rows of one check and one send.
-    package var batch = 256
+    package var batch = 512
     /// Batches under way at a time; a batch is under way until its last verdict. Not more than a relay
     /// reads at once, or messages would wait unread with an ageing check.
     package var rounds = 64
