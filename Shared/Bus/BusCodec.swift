@@ -19,8 +19,8 @@ package enum BusCodec {
     ) throws(Reject) -> (content: BodyContent, body: [UInt8]) {
         let result: (content: BodyContent, body: [UInt8])
         if content == .messagePack, let message = message as? any PackedMessage {
-            var packer = MessagePackPacker()
-            message.pack(into: &packer)
+            let packer = MessagePackPacker()
+            message.pack(into: packer)
             result = (.messagePack, packer.bytes)
         } else {
             result = (.json, try encodeJSON(message))
@@ -68,21 +68,14 @@ package enum BusCodec {
         guard let packed = type as? any PackedMessage.Type else {
             throw ContractViolation("", "has no MessagePack form; send it as JSON")
         }
-        let message = try MessagePackValue.read(body) {
+        let message = try MessagePackReader.read(body) {
             (root) throws(ContractViolation) -> any PackedMessage in
-            try unpack(packed, root)
+            try packed.init(packed: root)
         }
         guard let message = message as? Message else {
             throw ContractViolation("", "has no MessagePack form; send it as JSON")
         }
         return message
-    }
-
-    private static func unpack<Message: PackedMessage>(
-        _ type: Message.Type,
-        _ root: MessagePackValue
-    ) throws(ContractViolation) -> any PackedMessage {
-        try Message(packed: root)
     }
 
     private static func decodeJSON<Message: BusMessage>(

@@ -22,13 +22,13 @@ struct Echo: BusRequest, PackedMessage, Hashable {
         try ContractViolation.check(text != "forbidden", "/text", "must be something else")
     }
 
-    func pack(into packer: inout some Packer) {
+    func pack(into packer: any Packer) {
         packer.beginMap(fields: 2)
         packer.field("text", text: text)
         packer.field("data", binary: data.bytes)
     }
 
-    init(packed value: some PackedValue) throws(ContractViolation) {
+    init(packed value: PackedValue) throws(ContractViolation) {
         text = try value.required("text").text()
         data = Blob(try value.required("data").binary())
     }
@@ -44,13 +44,13 @@ struct EchoAnswer: PackedMessage, Hashable {
         self.data = Blob(data)
     }
 
-    func pack(into packer: inout some Packer) {
+    func pack(into packer: any Packer) {
         packer.beginMap(fields: 2)
         packer.field("text", text: text)
         packer.field("data", binary: data.bytes)
     }
 
-    init(packed value: some PackedValue) throws(ContractViolation) {
+    init(packed value: PackedValue) throws(ContractViolation) {
         text = try value.required("text").text()
         data = Blob(try value.required("data").binary())
     }

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func unknownPackedFieldsAreSkipped() throws {
-        var packer = MessagePackPacker()
+        let packer = MessagePackPacker()
         packer.beginMap(fields: 3)
         packer.key("later")
         packer.beginArray(elements: 2)
@@ -42,9 +42,9 @@ import Testing
 
     @Test(arguments: [Int64.min, -129, -33, -32, -1, 0, 127, 128, 65_536, .max])
     func integersKeepTheirValue(_ value: Int64) throws {
-        var packer = MessagePackPacker()
+        let packer = MessagePackPacker()
         packer.integer(value)
-        let read = try MessagePackValue.read(packer.bytes) {
+        let read = try MessagePackReader.read(packer.bytes) {
             (root) throws(ContractViolation) in try root.integer()
         }
         #expect(read == value)
@@ -52,7 +52,7 @@ import Testing
 
     @Test func anUnsignedIntegerBeyondTheRangeIsRefused() {
         #expect(throws: ContractViolation.self) {
-            try MessagePackValue.read([0xcf] + [UInt8](repeating: 0xff, count: 8)) {
+            try MessagePackReader.read([0xcf] + [UInt8](repeating: 0xff, count: 8)) {
                 (root) throws(ContractViolation) in try root.integer()
             }
         }
@@ -60,7 +60,7 @@ import Testing
 
     @Test func invalidUTF8IsRefused() {
         #expect(throws: ContractViolation.self) {
-            try MessagePackValue.read([0xa2, 0xc3, 0x28]) {
+            try MessagePackReader.read([0xa2, 0xc3, 0x28]) {
                 (root) throws(ContractViolation) in try root.text()
             }
         }

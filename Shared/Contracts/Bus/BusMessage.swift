@@ -20,8 +20,8 @@ package protocol BusRequest: BusMessage {
 
 /// A batch message of a hot link: the same fields in MessagePack, bytes as bin instead of base64.
 package protocol PackedMessage: BusMessage {
-    func pack(into packer: inout some Packer)
-    init(packed value: some PackedValue) throws(ContractViolation)
+    func pack(into packer: any Packer)
+    init(packed value: PackedValue) throws(ContractViolation)
 }
 
 /// Bounds that every peer of the bus keeps.

@@ -89,7 +89,7 @@ package struct DeliveryEnqueue: BusRequest, PackedMessage, Hashable {
         }
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: 6)
         packer.field("event_id", text: eventID.description)
         packer.field("category", text: category.rawValue)
@@ -104,14 +104,14 @@ package struct DeliveryEnqueue: BusRequest, PackedMessage, Hashable {
             packer.field("binding", integer: record.binding)
             if let envelope = record.envelope {
                 packer.key("envelope")
-                envelope.pack(into: &packer)
+                envelope.pack(into: packer)
             } else {
                 packer.field("failure", text: record.failure ?? "")
             }
         }
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         eventID = try value.uuid("event_id")
         category = try value.choice("category")
         createdAt = UnixSeconds(try value.required("created_at").integer())
@@ -161,13 +161,13 @@ package struct DeliveryEnqueueAnswer: PackedMessage, Hashable {
         return accepted >= 0 && duplicate >= 0 && !overflow && sum == Int64(records)
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: 2)
         packer.field("accepted", integer: accepted)
         packer.field("duplicate", integer: duplicate)
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         accepted = try value.required("accepted").integer()
         duplicate = try value.required("duplicate").integer()
     }

@@ -29,7 +29,7 @@ package struct AudiencePage: BusRequest, PackedMessage, Hashable {
         try BusLimits.checkPage(limit)
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         let fields = [audience.userID?.text, audience.installationID?.text].compactMap(\.self).count
         packer.beginMap(fields: after == nil ? 4 : 5)
         packer.field("category", text: category.rawValue)
@@ -42,7 +42,7 @@ package struct AudiencePage: BusRequest, PackedMessage, Hashable {
         packer.field("limit", integer: Int64(limit))
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         category = try value.choice("category")
         watermark = try value.required("watermark").integer()
         let audience = try value.required("audience")
@@ -160,17 +160,17 @@ package struct AudiencePageAnswer: PackedMessage, Hashable {
         )
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: last == nil ? 3 : 4)
         packer.key("recipients")
         packer.beginArray(elements: recipients.count)
-        for recipient in recipients { recipient.pack(into: &packer) }
+        for recipient in recipients { recipient.pack(into: packer) }
         packer.field("last", optionalText: last?.text)
         packer.field("more", flag: more)
         packer.field("skipped", counts: skipped)
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         recipients = []
         for element in try value.required("recipients").elements() {
             recipients.append(try Recipient(packed: element))
@@ -182,7 +182,7 @@ package struct AudiencePageAnswer: PackedMessage, Hashable {
 }
 
 extension AudiencePageAnswer.Recipient {
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: 8)
         packer.field("installation_id", text: installationID.text)
         packer.field("user_id", text: userID.text)
@@ -194,7 +194,7 @@ extension AudiencePageAnswer.Recipient {
         packer.field("content_key", binary: contentKey?.bytes ?? [])
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         installationID = try value.identifier("installation_id")
         userID = try value.identifier("user_id")
         deploymentID = try value.identifier("deployment_id")

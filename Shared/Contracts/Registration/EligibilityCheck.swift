@@ -45,7 +45,7 @@ package struct EligibilityCheck: BusRequest, PackedMessage, Hashable {
         )
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: 1)
         packer.key("checks")
         packer.beginArray(elements: checks.count)
@@ -58,7 +58,7 @@ package struct EligibilityCheck: BusRequest, PackedMessage, Hashable {
         }
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         checks = []
         for element in try value.required("checks").elements() {
             checks.append(
@@ -131,7 +131,7 @@ package struct EligibilityCheckAnswer: PackedMessage, Hashable {
 
     package init(verdicts: [Verdict]) { self.verdicts = verdicts }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: 1)
         packer.key("verdicts")
         packer.beginArray(elements: verdicts.count)
@@ -151,7 +151,7 @@ package struct EligibilityCheckAnswer: PackedMessage, Hashable {
         }
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         verdicts = []
         for element in try value.required("verdicts").elements() {
             guard let target = try element.field("eligible") else {

@@ -84,7 +84,7 @@ package struct RelaySend: BusRequest, PackedMessage, Hashable {
         }
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: sendBy == nil ? 1 : 2)
         if let sendBy {
             packer.key("send_by")
@@ -101,12 +101,12 @@ package struct RelaySend: BusRequest, PackedMessage, Hashable {
             packer.field("event_id", text: message.eventID.description)
             packer.field("expires_at", integer: message.expiresAt.seconds)
             packer.key("envelope")
-            message.envelope.pack(into: &packer)
+            message.envelope.pack(into: packer)
             packer.field("young", flag: message.isYoung)
         }
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         if let instant = try value.field("send_by") {
             sendBy = Instant(
                 boot: try instant.required("boot").text(),
@@ -191,7 +191,7 @@ package struct RelayVerdicts: PackedMessage, Hashable {
         self.last = last
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: 2)
         packer.key("verdicts")
         packer.beginArray(elements: verdicts.count)
@@ -213,7 +213,7 @@ package struct RelayVerdicts: PackedMessage, Hashable {
         packer.field("last", flag: last)
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         verdicts = []
         for element in try value.required("verdicts").elements() {
             verdicts.append(

@@ -60,27 +60,36 @@ package enum Base64 {
         _ alphabet: [UInt8],
         padded: Bool
     ) {
-        text.reserveCapacity(text.count + (bytes.count + 2) / 3 * 4)
         let whole = bytes.count / 3 * 3
-        alphabet.withUnsafeBufferPointer { alphabet in
-            func character(_ bits: UInt32) -> UInt8 { alphabet[Int(bits & 63)] }
-            for index in stride(from: 0, to: whole, by: 3) {
-                let triple =
-                    UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
-                    | UInt32(bytes[index + 2])
-                text.append(character(triple >> 18))
-                text.append(character(triple >> 12))
-                text.append(character(triple >> 6))
-                text.append(character(triple))
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: (bytes.count + 2) / 3 * 4) { out in
+            var count = 0
+            alphabet.withUnsafeBufferPointer { alphabet in
+                func put(_ bits: UInt32) {
+                    out[count] = alphabet[Int(bits & 63)]
+                    count += 1
+                }
+                for index in stride(from: 0, to: whole, by: 3) {
+                    let triple =
+                        UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
+                        | UInt32(bytes[index + 2])
+                    put(triple >> 18)
+                    put(triple >> 12)
+                    put(triple >> 6)
+                    put(triple)
+                }
+                let rest = bytes.count - whole
+                guard rest > 0 else { return }
+                let second = rest == 2 ? UInt32(bytes[whole + 1]) << 8 : 0
+                let triple = UInt32(bytes[whole]) << 16 | second
+                put(triple >> 18)
+                put(triple >> 12)
+                if rest == 2 { put(triple >> 6) }
+                while padded, count < out.count {
+                    out[count] = padding
+                    count += 1
+                }
             }
-            let rest = bytes.count - whole
-            guard rest > 0 else { return }
-            let second = rest == 2 ? UInt32(bytes[whole + 1]) << 8 : 0
-            let triple = UInt32(bytes[whole]) << 16 | second
-            text.append(character(triple >> 18))
-            text.append(character(triple >> 12))
-            if rest == 2 { text.append(character(triple >> 6)) }
-            if padded { text.append(contentsOf: repeatElement(padding, count: 3 - rest)) }
+            text.append(contentsOf: UnsafeBufferPointer(rebasing: out[..<count]))
         }
     }
 

@@ -60,7 +60,7 @@ package struct Envelope: Codable, Hashable, Sendable {
         )
     }
 
-    package func pack(into packer: inout some Packer) {
+    package func pack(into packer: any Packer) {
         packer.beginMap(fields: 5)
         packer.field("version", integer: Int64(version))
         packer.field("key_id", text: keyID.description)
@@ -69,7 +69,7 @@ package struct Envelope: Codable, Hashable, Sendable {
         packer.field("ciphertext", binary: ciphertext.bytes)
     }
 
-    package init(packed value: some PackedValue) throws(ContractViolation) {
+    package init(packed value: PackedValue) throws(ContractViolation) {
         version = Int(try value.required("version").integer())
         keyID = try value.uuid("key_id")
         identity = try value.required("identity").text()

@@ -13,6 +13,12 @@ package struct UUIDIdentifier<Tag>: Hashable, Comparable, Sendable, CustomString
         self.uuid = UUID(uuid: uuid)
     }
 
+    /// Takes the bytes of the canonical lowercase form and nothing else.
+    init?(text: UnsafeRawBufferPointer) {
+        guard let uuid = text.withMemoryRebound(to: UInt8.self, UUIDText.parse) else { return nil }
+        self.uuid = UUID(uuid: uuid)
+    }
+
     /// Makes an identifier from the first 16 of `bytes` with the version (8) and variant bits of
     /// RFC 9562 set; nil with fewer than 16 bytes.
     package init?(hash bytes: [UInt8]) {
