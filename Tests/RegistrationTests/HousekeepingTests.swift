@@ -37,6 +37,27 @@ struct HousekeepingTests {
         }
     }
 
+    @Test func whatProvedAnEndedSessionGoesWithIt() async throws {
+        try await RegistrationWorld.run { world in
+            let alice = try await world.registeredPhone("alice")
+            let bob = try await world.registeredPhone("bob", token: "bb22")
+            let carol = try await world.registeredPhone("carol", token: "cc33")
+            for phone in [alice, bob, carol] {
+                _ = try await phone.proof(of: phone.session.string("session_id"))
+            }
+            // Of each session a proof that was asked for; of Alice's and Bob's a used token too.
+            #expect(try await alice.refreshed().logout().status == 200)
+            _ = try await bob.refreshed()
+            let id = bob.session.string("session_id")
+            #expect(try await world.revoke(id, proof: bob.refreshToken).status == 200)
+        } between: { directory in
+            let left = try await Self.count(directory, "SELECT COUNT(*) FROM session_proofs")
+            #expect(left == 1)
+            #expect(try await Self.count(directory, "SELECT COUNT(*) FROM sessions") == 1)
+        } again: { _ in
+        }
+    }
+
     @Test func anExpiredSessionCanBeFoundForThirtyDays() async throws {
         try await RegistrationWorld.run { world in
             let phone = try await world.registeredPhone("alice")

@@ -34,6 +34,23 @@ struct PushSettingsTests {
         }
     }
 
+    @Test func saysWhatTheServerKnowsAndNothingElse() async throws {
+        try await RegistrationWorld.run { world in
+            let members: Set = [
+                "revision", "preferences", "security_allowed", "tasks_allowed",
+                "task_failure_available", "registered", "delivery_available", "test_available",
+            ]
+            try await world.addUser("alice")
+            let phone = try await world.login("alice", "p")
+            let off = try await phone.settings()
+            #expect(off.members == members.union(["delivery_unavailable_reason"]))
+            _ = try await phone.save(revision: 0, "enabled", "alerts")
+            _ = try await phone.register(revision: 1)
+            // What the phone permits is not among them.
+            #expect(try await phone.settings().members == members)
+        }
+    }
+
     @Test func limitsMembers() async throws {
         try await RegistrationWorld.run { world in
             try await world.addUser("bob")

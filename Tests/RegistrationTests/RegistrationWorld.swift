@@ -276,6 +276,9 @@ struct Reply: Sendable {
     /// A member of `data`.
     subscript(_ name: String) -> JSONValue? { json["data"]?[name] }
 
+    /// Names of the members of `data`.
+    var members: Set<String> { Set((json["data"]?.object ?? [:]).keys) }
+
     func string(_ name: String) -> String { self[name]?.string ?? "" }
 
     func flag(_ name: String) -> Bool? {

@@ -19,7 +19,7 @@ struct StoreReadinessTests {
             }
             #expect(last.status == 503)
             #expect(last.code == "store_unavailable")
-            #expect(!readiness.isReady)
+            try #require(!readiness.isReady)
             let store = readiness.conditions.first { $0.name == "store" }
             #expect(store?.standing.reason?.hasPrefix("does not take writes: ") == true)
             // Reading goes on, and a change that needs no more room is taken, without a request.

@@ -54,6 +54,33 @@ struct ThrottleTests {
         }
     }
 
+    @Test func holdsBackASourceThatGuessesPasswordsAndOneTimeCodes() async throws {
+        try await RegistrationWorld.run { world in
+            let names = ["alice", "bob", "carol", "dave"]
+            for name in names { try await world.addUser(name) }
+            for name in names.dropLast() {
+                _ = try await world.ask(UserTOTPChange(username: name, enabled: true))
+            }
+            // Passwords of accounts that exist or not, and codes beside right passwords.
+            for number in 0..<25 {
+                let wrong = try await world.tryLogin("user-\(number)", password: "wrong horse")
+                #expect(wrong.status == 401)
+                let name = names[number % 3]
+                #expect(try await world.tryLogin(name, code: "abcdef").status == 401)
+            }
+            #expect(try await world.tryLogin("dave", password: "correct horse").status == 429)
+            let recovery = """
+                {"username":"dave","password":"correct horse","installation_id":"p"}
+                """
+            let refused = try await world.call("POST", "/auth/recovery", recovery)
+            #expect(refused.code == "too_many_attempts")
+            #expect(refused.headers["retry-after"] == "900")
+            _ = try await world.pair("dave", "p")
+            world.time.advance(by: .seconds(900))
+            #expect(try await world.tryLogin("dave", password: "correct horse").status == 200)
+        }
+    }
+
     @Test func holdsBackAnAccountThatRefreshesWithoutPause() async throws {
         try await RegistrationWorld.run { world in
             try await world.addUser("alice")
@@ -123,6 +150,17 @@ extension RegistrationWorld {
             "/auth/login",
             """
             {"username":"\(user)","password":"\(password)",\
+            "installation_id":"p","device_name":"n"}
+            """
+        )
+    }
+
+    fileprivate func tryLogin(_ user: String, code: String) async throws -> Reply {
+        try await call(
+            "POST",
+            "/auth/login",
+            """
+            {"username":"\(user)","password":"correct horse","one_time_code":"\(code)",\
             "installation_id":"p","device_name":"n"}
             """
         )
