@@ -144,6 +144,8 @@ final class BenchWorld: Sendable {
                 "PUSHBUS_SIMULATOR_READY_FILE": "\(directory)/apns.ready",
                 // h2load does not begin with one stream, as APNs wants it; so nobody has to here.
                 "PUSHBUS_SIMULATOR_FIRST_STREAMS": "0",
+                // Forgetting phones of the run would cost more than all else that it does.
+                "PUSHBUS_SIMULATOR_DEVICES": "1001000",
             ],
             readyFile: "\(directory)/apns.ready",
             output: .file("\(directory)/simulator.log")

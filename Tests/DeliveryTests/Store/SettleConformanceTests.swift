@@ -65,12 +65,12 @@ import Testing
             func permanent(_ reason: String) -> RowChange {
                 .permanent(reason: reason, isAttempt: true)
             }
-            // Backwards, and nothing is known of the row in the middle.
+            // Backwards, and nothing is known of the row in the middle, whose neighbours end alike.
             _ = try await store.settle([
                 RowOutcome(rows[8], .accepted), RowOutcome(rows[7], .accepted),
                 RowOutcome(rows[6], .retry(reason: "c", delayMilliseconds: 1, isAttempt: false)),
-                RowOutcome(rows[5], permanent("a")), RowOutcome(rows[3], permanent("b")),
-                RowOutcome(rows[2], permanent("b")), RowOutcome(rows[1], .accepted),
+                RowOutcome(rows[5], permanent("b")), RowOutcome(rows[3], permanent("b")),
+                RowOutcome(rows[2], permanent("a")), RowOutcome(rows[1], .accepted),
                 RowOutcome(rows[0], .expired),
             ])
             let receipts = try await store.allReceipts(ReceiptQuery())
@@ -82,7 +82,7 @@ import Testing
             )
             #expect(
                 receipts.map(\.reason) == [
-                    Reason.expired, nil, "b", "b", nil, "a", "c", nil, nil,
+                    Reason.expired, nil, "a", "b", nil, "b", "c", nil, nil,
                 ]
             )
             #expect(receipts.map(\.attempts) == [0, 1, 1, 1, 0, 1, 0, 1, 1])

@@ -72,6 +72,12 @@ extension APNsSimulator.Configuration {
             in: 0...1_000_000,
             help: "notifications kept for looking and for phones that are away"
         )
+        maximumDevices = reader.int(
+            "DEVICES",
+            default: maximumDevices,
+            in: 1...10_000_000,
+            help: "tokens known at a time; beyond it those that were quiet longest are forgotten"
+        )
         maximumStreams = UInt32(
             reader.int(
                 "MAX_STREAMS",
