@@ -10,9 +10,10 @@ import Testing
 
 @Suite("Soak", .timeLimit(.minutes(60)))
 struct SoakTests {
-    /// Messages of the soak; script/soak raises it for a long run.
-    static var messages: Int {
-        ProcessInfo.processInfo.environment["PUSHBUS_SOAK_MESSAGES"].flatMap { Int($0) } ?? 20_000
+    /// A minute, or the messages that script/soak asks for.
+    private static var length: SoakLength {
+        ProcessInfo.processInfo.environment["PUSHBUS_SOAK_MESSAGES"].flatMap { Int($0) }
+            .map { .messages($0) } ?? .time(.seconds(60))
     }
 
     /// Answers at random, but the same way for the same seed.
@@ -47,13 +48,13 @@ struct SoakTests {
             standsStill: false,
             script: Self.faults(.seeded(42))
         )
-        let total = Self.messages
-        let ledger = SoakLedger(total)
+        let length = Self.length
+        let ledger = SoakLedger()
         let start = ContinuousClock.now
-        var before = try ProcessSize()
+        var before: ProcessSize?
         var sent = 0
-        while sent < total {
-            let count = min(1_000, total - sent)
+        while length.isAhead(sent: sent, elapsed: ContinuousClock.now - start) {
+            let count = 1_000
             let first = sent
             let pushes = try (0..<count).map { try fixture.push(first + $0, isYoung: $0 % 50 == 0) }
             let channel = BoundedChannel<RelayVerdict>(capacity: count)
@@ -69,41 +70,58 @@ struct SoakTests {
             sent += count
             fixture.apns.seen.update { $0.removeAll() }
             // What the first tenth needs is needed from then on.
-            if first < total / 10, sent >= total / 10 { before = try ProcessSize() }
+            if before == nil,
+                !length.isAhead(sent: sent * 10, elapsed: (ContinuousClock.now - start) * 10)
+            {
+                before = try ProcessSize()
+            }
         }
         let after = try ProcessSize()
+        let reference = try #require(before)
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         print(
-            "soak: \(total) messages in \(Int(seconds)) s, \(ledger.summary); memory"
-                + " \(before.kibibytes / 1_024) to \(after.kibibytes / 1_024) MiB, descriptors"
-                + " \(before.descriptors) to \(after.descriptors)"
+            "soak: \(sent) messages in \(Int(seconds)) s, \(ledger.summary); memory"
+                + " \(reference.kibibytes / 1_024) to \(after.kibibytes / 1_024) MiB, descriptors"
+                + " \(reference.descriptors) to \(after.descriptors)"
         )
-        #expect(ledger.known == total)
+        #expect(ledger.known == sent)
         // A connection that ends takes what is under way on it along.
-        #expect(ledger[.accepted] > total * 3 / 4)
-        #expect(ledger[.permanent] > total / 200)
-        #expect(after.kibibytes < before.kibibytes + 24 * 1_024)
-        #expect(after.descriptors < before.descriptors + 16)
+        #expect(ledger[.accepted] > sent * 3 / 4)
+        #expect(ledger[.permanent] > sent / 200)
+        #expect(after.kibibytes < reference.kibibytes + 24 * 1_024)
+        #expect(after.descriptors < reference.descriptors + 16)
         await fixture.stop()
+    }
+}
+
+/// How long a soak goes on.
+private enum SoakLength {
+    case messages(Int)
+    case time(Duration)
+
+    func isAhead(sent: Int, elapsed: Duration) -> Bool {
+        switch self {
+        case .messages(let all): sent < all
+        case .time(let all): elapsed < all
+        }
     }
 }
 
 /// Who got a verdict, a bit for each message, and how many of each kind.
 private final class SoakLedger: Sendable {
     private struct State {
-        var words: [UInt64]
+        var words: [UInt64] = []
         var known = 0
         var outcomes: [Outcome: Int] = [:]
     }
 
-    private let state: Locked<State>
-
-    init(_ total: Int) { state = Locked(State(words: Array(repeating: 0, count: total / 64 + 1))) }
+    private let state = Locked(State())
 
     /// Notes a verdict; false if the message had one.
     func note(_ message: Int, _ outcome: Outcome) -> Bool {
         state.withLock { state in
             let bit: UInt64 = 1 << UInt64(message % 64)
+            while state.words.count <= message / 64 { state.words.append(0) }
             guard state.words[message / 64] & bit == 0 else { return false }
             state.words[message / 64] |= bit
             state.known += 1
