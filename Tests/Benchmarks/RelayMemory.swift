@@ -10,8 +10,9 @@ import Topology
 struct RelayMemory {
     static let idleMiB = 28.0
     static let loadedMiB = 64.0
+    /// With ``streams``: the whole credit of a principal, 4,096 messages under way at all times.
     private static let batch = 256
-    private static let streams = 8
+    private static let streams = 16
 
     private let options: BenchOptions
 

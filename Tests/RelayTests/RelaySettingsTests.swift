@@ -61,6 +61,7 @@ struct RelaySettingsTests {
                 "HTTP": "nowhere", "LIMIT_SOURCE": "0", "APNS_ENVIRONMENTS": "sandbox,sandbox",
                 "APNS_SANDBOX_ORIGIN": "https://x", "APNS_CA_FILE": "/nonexistent",
                 "HTTP_KEY_FILE": "/k", "APNS_CONNECTIONS": "99", "TYPO": "1",
+                "LIMIT_BODY": "4097", "LIMIT_HORIZON": "86401",
                 "PUSHBUS_APP_PROFILE": "/nonexistent",
             ])
         }
@@ -69,7 +70,7 @@ struct RelaySettingsTests {
             "PUSHBUS_RELAY_HTTP", "PUSHBUS_RELAY_LIMIT_SOURCE", "PUSHBUS_RELAY_APNS_ENVIRONMENTS",
             "PUSHBUS_RELAY_APNS_SANDBOX_ORIGIN", "PUSHBUS_RELAY_APNS_CA_FILE",
             "PUSHBUS_RELAY_HTTP_KEY_FILE", "PUSHBUS_RELAY_APNS_CONNECTIONS", "PUSHBUS_RELAY_TYPO",
-            "PUSHBUS_APP_PROFILE",
+            "PUSHBUS_APP_PROFILE", "PUSHBUS_RELAY_LIMIT_BODY", "PUSHBUS_RELAY_LIMIT_HORIZON",
         ] {
             #expect(names.contains(name))
         }

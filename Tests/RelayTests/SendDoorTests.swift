@@ -1,3 +1,4 @@
+import Bus
 import Contracts
 import HTTP2
 import HTTPClient
@@ -117,6 +118,45 @@ struct SendDoorTests {
         while status == 503 { status = try await relay.post(body).status }
         #expect(status == 200)
         #expect(relay.apns.seen.value.count == 1)
+        try await relay.stop()
+    }
+
+    @Test("How large a body may be is a setting", arguments: [nil, 4_098, 32_768])
+    func bodySize(limit: Int?) async throws {
+        let relay = try await RelayFixture(limit.map { ["LIMIT_BODY": "\($0)"] } ?? [:])
+        let body = SendRequestTests.body()
+        let room = (limit ?? 8_192) - body.utf8.count
+        let fitting = body + String(repeating: " ", count: room)
+        #expect(try await relay.post(fitting).status == 200)
+        #expect(try await relay.post(fitting + " ").status == 413)
+        try await relay.stop()
+    }
+
+    @Test(
+        "How far ahead a message may expire is a setting of both ways in",
+        arguments: [60, 7_200]
+    )
+    func horizon(seconds: Int) async throws {
+        let relay = try await RelayFixture(["LIMIT_HORIZON": "\(seconds)"])
+        let client = try relay.busClient()
+        for (ahead, isAllowed) in [(seconds, true), (seconds + 1, false)] {
+            let expiresAt = 2_000_000_000 + ahead
+            let reply = try await relay.post(
+                SendRequestTests.body(["expires_at": "\(expiresAt)"])
+            )
+            #expect(reply.status == (isAllowed ? 200 : 400))
+            let outcomes = Observed([Outcome]())
+            let message = try relay.message(1, expiresAt: Int64(expiresAt))
+            try await client.stream(
+                RelaySend(messages: [message]),
+                timeout: .seconds(20)
+            ) { answer in
+                outcomes.update { $0 += answer.verdicts.map(\.outcome) }
+                return !answer.last
+            }
+            #expect(outcomes.value == [isAllowed ? .accepted : .permanent])
+        }
+        client.stop()
         try await relay.stop()
     }
 

@@ -5,6 +5,7 @@ import Testing
 @Suite("The body of POST /v1/send")
 struct SendRequestTests {
     static let now = UnixSeconds(2_000_000_000)
+    static let horizon: Int64 = 1_800
 
     /// A valid request with members replaced (nil removes one) and added.
     static func body(
@@ -46,7 +47,11 @@ struct SendRequestTests {
 
     @Test("A valid request is read in full")
     func valid() throws {
-        let message = try SendRequest.parse(Array(Self.body().utf8), now: Self.now)
+        let message = try SendRequest.parse(
+            Array(Self.body().utf8),
+            now: Self.now,
+            horizon: Self.horizon
+        )
         #expect(message.deviceToken.hex == "abcdef01")
         #expect(message.environment == .sandbox)
         #expect(message.eventID.description == "11111111-1111-4111-8111-111111111111")
@@ -58,7 +63,10 @@ struct SendRequestTests {
     @Test("A past expiry is read: it is expired, not invalid")
     func past() throws {
         let body = Self.body(["expires_at": "1"])
-        #expect(try SendRequest.parse(Array(body.utf8), now: Self.now).expiresAt.seconds == 1)
+        #expect(
+            try SendRequest.parse(Array(body.utf8), now: Self.now, horizon: Self.horizon).expiresAt
+                .seconds == 1
+        )
     }
 
     static let longest = "\"\(Base64.encode([UInt8](repeating: 1, count: 2070)))\""
@@ -72,8 +80,9 @@ struct SendRequestTests {
             ],
             envelope: ["ciphertext": Self.longest]
         )
-        #expect(body.utf8.count <= SendRequest.bodyLimit)
-        _ = try SendRequest.parse(Array(body.utf8), now: Self.now)
+        // The least that the limit of a body may be set to.
+        #expect(body.utf8.count <= 4_098)
+        _ = try SendRequest.parse(Array(body.utf8), now: Self.now, horizon: Self.horizon)
     }
 
     static let outerFaults: [(String, String?)] = [
@@ -94,7 +103,7 @@ struct SendRequestTests {
     func outer(key: String, value: String?) {
         let body = Self.body([key: value])
         #expect(throws: ContractViolation.self) {
-            try SendRequest.parse(Array(body.utf8), now: Self.now)
+            try SendRequest.parse(Array(body.utf8), now: Self.now, horizon: Self.horizon)
         }
     }
 
@@ -114,7 +123,7 @@ struct SendRequestTests {
     func envelope(key: String, value: String?) {
         let body = Self.body(envelope: [key: value])
         #expect(throws: ContractViolation.self) {
-            try SendRequest.parse(Array(body.utf8), now: Self.now)
+            try SendRequest.parse(Array(body.utf8), now: Self.now, horizon: Self.horizon)
         }
     }
 
@@ -131,11 +140,11 @@ struct SendRequestTests {
         ]
         for text in texts {
             #expect(throws: ContractViolation.self) {
-                try SendRequest.parse(Array(text.utf8), now: Self.now)
+                try SendRequest.parse(Array(text.utf8), now: Self.now, horizon: Self.horizon)
             }
         }
         #expect(throws: ContractViolation.self) {
-            try SendRequest.parse(Array(valid.utf8) + [0xff], now: Self.now)
+            try SendRequest.parse(Array(valid.utf8) + [0xff], now: Self.now, horizon: Self.horizon)
         }
     }
 
@@ -143,7 +152,7 @@ struct SendRequestTests {
     func quiet() {
         let violation = #expect(throws: ContractViolation.self) {
             let body = Self.body(["device_token": "\"SECRETTOKEN\""])
-            _ = try SendRequest.parse(Array(body.utf8), now: Self.now)
+            _ = try SendRequest.parse(Array(body.utf8), now: Self.now, horizon: Self.horizon)
         }
         #expect(violation.map { "\($0)".contains("SECRET") } == false)
     }

@@ -2,15 +2,12 @@ import Contracts
 
 /// The body of `POST /v1/send`, checked member by member.
 package enum SendRequest {
-    /// Bytes that a request body may have.
-    package static let bodyLimit = 8192
-    /// Seconds that `expires_at` may lie ahead.
-    package static let horizonSeconds: Int64 = 1800
-
     /// Reads strict JSON with exactly the known keys; the violation never repeats a value.
+    /// `expires_at` may lie `horizon` seconds after `now`.
     package static func parse(
         _ bytes: [UInt8],
-        now: UnixSeconds
+        now: UnixSeconds,
+        horizon: Int64
     ) throws(ContractViolation) -> RelaySend.Message {
         let json: StrictJSON
         do throws(StrictJSON.Failure) {
@@ -49,20 +46,21 @@ package enum SendRequest {
             envelope: try self.envelope(envelope),
             isYoung: false
         )
-        try check(message, now: now)
+        try check(message, now: now, horizon: horizon)
         return message
     }
 
     /// Checks what both interfaces demand of a message beyond the types of its fields.
     package static func check(
         _ message: RelaySend.Message,
-        now: UnixSeconds
+        now: UnixSeconds,
+        horizon: Int64
     ) throws(ContractViolation) {
         try ContractViolation.check(
             message.expiresAt.seconds > 0
-                && message.expiresAt <= now.adding(seconds: horizonSeconds),
+                && message.expiresAt <= now.adding(seconds: horizon),
             "/expires_at",
-            "must be positive and at most \(horizonSeconds) s ahead"
+            "must be positive and at most \(horizon) s ahead"
         )
         try message.envelope.checkBounds(at: "/envelope")
     }

@@ -12,6 +12,8 @@ package final class BusIntake: Sendable {
     private let log: Log
     /// Messages that one principal may have under way.
     private let credit: Int
+    /// Seconds that `expires_at` of a message may lie ahead.
+    private let horizon: Int64
     private let underWay = Locked<[String: Int]>([:])
     private let boot: String?
 
@@ -19,12 +21,14 @@ package final class BusIntake: Sendable {
     package init(
         relay: Relay,
         credit: Int,
+        horizon: Int64,
         boot: String? = HostBoot.identifier(),
         time: any TimeSource,
         log: Log
     ) {
         self.relay = relay
         self.credit = credit
+        self.horizon = horizon
         self.boot = boot
         self.time = time
         self.log = log
@@ -98,7 +102,7 @@ package final class BusIntake: Sendable {
         var checked: [(place: Int, message: RelaySend.Message)] = []
         for (place, message) in messages.enumerated() {
             do throws(ContractViolation) {
-                try SendRequest.check(message, now: now)
+                try SendRequest.check(message, now: now, horizon: horizon)
                 if checked.count < credit {
                     checked.append((place, message))
                 } else {

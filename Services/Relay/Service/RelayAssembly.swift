@@ -28,6 +28,7 @@ package enum RelayAssembly {
             let intake = BusIntake(
                 relay: relay,
                 credit: settings.busCredit,
+                horizon: settings.limits.horizon,
                 time: context.time,
                 log: context.log
             )

@@ -130,6 +130,20 @@ package struct RelaySettings: Sendable {
             in: 64...65_536,
             help: "sources, and targets, that are kept apart; beyond it new ones are refused"
         )
+        limits.bodyBytes = reader.int(
+            "LIMIT_BODY",
+            default: limits.bodyBytes,
+            in: 4_098...32_768,
+            help: "bytes of a request body; the least is the largest message that is legal"
+        )
+        limits.horizon = Int64(
+            reader.int(
+                "LIMIT_HORIZON",
+                default: Int(limits.horizon),
+                in: 60...86_400,
+                help: "seconds that expires_at of a message may lie ahead, on the bus as well"
+            )
+        )
         return limits
     }
 

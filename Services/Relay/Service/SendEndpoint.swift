@@ -26,7 +26,7 @@ package struct SendEndpoint: HTTPHandler {
             limits.leave()
             return .respond(response(reply))
         }
-        return .read(limit: SendRequest.bodyLimit)
+        return .read(limit: limits.settings.bodyBytes)
     }
 
     private func refusalByPath(_ head: HTTPRequestHead) -> SendReply? {
@@ -59,7 +59,11 @@ package struct SendEndpoint: HTTPHandler {
     package func respond(_ request: HTTPRequest) async -> HTTPResponse {
         let message: RelaySend.Message
         do throws(ContractViolation) {
-            message = try SendRequest.parse(request.body, now: time.wall.second)
+            message = try SendRequest.parse(
+                request.body,
+                now: time.wall.second,
+                horizon: limits.settings.horizon
+            )
         } catch {
             return response(.invalidRequest)
         }

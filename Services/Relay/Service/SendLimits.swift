@@ -15,6 +15,10 @@ package final class SendLimits: Sendable {
         package var perInstance = 600
         /// Sources and targets that are kept apart.
         package var entries = 4096
+        /// Bytes that a request body may have.
+        package var bodyBytes = 8192
+        /// Seconds that `expires_at` of a message may lie ahead, on the bus as well.
+        package var horizon: Int64 = 1800
 
         package init() {}
     }
@@ -31,7 +35,7 @@ package final class SendLimits: Sendable {
         var targets: FixedWindow<Target>
     }
 
-    private let settings: Settings
+    package let settings: Settings
     private let state: Locked<State>
 
     package init(_ settings: Settings) {
