@@ -21,6 +21,10 @@ actor BusServerLink {
 
     private static let retryInterval = Duration.milliseconds(5)
     private static let retries = 2000
+    /// How long a connection stays open after an answer. When it ends, the peer's libzmq throws away
+    /// what has arrived there and was not read yet (ZMQ_IMMEDIATE), and the peer would believe that
+    /// there was no answer.
+    private static let readingTime = Duration.milliseconds(100)
     /// How often a changed allow-list is looked for.
     private static let refreshInterval = Duration.seconds(1)
 
@@ -37,6 +41,7 @@ actor BusServerLink {
     private var takesMore = true
     private var blocked: [Blocked] = []
     private var failure: ZeroMQError?
+    private var lastAnswer: MonotonicInstant?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         runtime.loop.asUnownedSerialExecutor()
@@ -123,12 +128,14 @@ actor BusServerLink {
         }
     }
 
-    /// Unbinds and gives the last answers a moment to leave; the failure that ended the server.
+    /// Unbinds once the last answers had time to leave and to be read; the failure that ended the
+    /// server.
     @discardableResult
     func close() async -> ZeroMQError? {
         endIntakeNow()
         for entry in blocked { entry.done(false) }
         blocked = []
+        await waitForReaders()
         if let registration { runtime.backend.remove(registration) }
         registration = nil
         if let domain = settings.curve?.domain {
@@ -139,6 +146,15 @@ actor BusServerLink {
         address?.remove()
         address = nil
         return failure
+    }
+
+    private func waitForReaders() async {
+        guard let lastAnswer else { return }
+        let rest = Self.readingTime - lastAnswer.duration(to: SystemTime().monotonic)
+        guard rest > .zero else { return }
+        await withCheckedContinuation { continuation in
+            runtime.loop.schedule(after: rest) { continuation.resume() }
+        }
     }
 
     private func refreshLater() {
@@ -241,6 +257,7 @@ actor BusServerLink {
             case .sent:
                 CrashPoint.reach("\(BusHeaderCodec.type(of: entry.frames)) sent")
                 metrics.answered.add()
+                lastAnswer = SystemTime().monotonic
                 return true
             case .unreachable:
                 metrics.unreachable.add()

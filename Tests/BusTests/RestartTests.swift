@@ -1,5 +1,6 @@
 import Bus
 import Contracts
+import Glibc
 import Loop
 import ServiceKit
 import TestKit
@@ -38,6 +39,26 @@ import ZeroMQ
                 resendEvery: .milliseconds(200)
             )
         }
+    }
+
+    /// The end of a connection makes libzmq throw away what has come and was not read yet.
+    @Test func theLastAnswerOfAServerReachesAClientThatIsBusy() async throws {
+        let world = try BusWorld()
+        let elsewhere = try BusWorld()
+        let client = try elsewhere.client([world.ipc])
+        let stop = StopSignal()
+        var routes = BusRoutes()
+        routes.answer(Echo.self) { (request, _) throws(Reject) in
+            elsewhere.runtime.loop.execute { usleep(20_000) }
+            stop.trigger()
+            return EchoAnswer(request.text)
+        }
+        let server = try world.server(routes: routes)
+        let serving = Task { try await server.run(until: stop) }
+        _ = await server.bound()
+        #expect(try await client.ask(Echo("last"), timeout: .seconds(20)).text == "last")
+        try await serving.value
+        client.stop()
     }
 
     @Test func theServerMayRestartFiftyTimes() async throws {
