@@ -16,6 +16,23 @@ struct VolumeTests {
         await fixture.stop()
     }
 
+    @Test("what is submitted together leaves in few TLS records")
+    func coalescedRecords() async throws {
+        let fixture = try await HTTP2Fixture()
+        let counter = try RecordCounter(to: fixture.port)
+        let connection = try await fixture.connected { $0.port = counter.port }
+        // The first success opens the connection for many.
+        #expect(await connection.send(.push(), timeout: .seconds(20)).status == 200)
+        let before = counter.records
+        let tally = await BatchDriver(connection, total: 100).run()
+        #expect(tally.responses == 100)
+        // A hundred requests of two frames each make some 15 KiB: one record, and a few for windows.
+        #expect(counter.records - before < 20)
+        connection.shutDown()
+        await fixture.stop()
+        counter.stop()
+    }
+
     @Test("tiny read budgets and windows never stall", arguments: [1, 700, 16_384])
     func tinyBudgets(budget: Int) async throws {
         var settings = HTTP2ServerSettings()

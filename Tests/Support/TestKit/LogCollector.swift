@@ -5,6 +5,7 @@ import ServiceKit
 /// A log sink that keeps the lines, for tests that look at them or wait for one.
 package final class LogCollector: Sendable {
     private struct Watcher {
+        let id: UInt64
         let event: String
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -12,6 +13,7 @@ package final class LogCollector: Sendable {
     private struct State {
         var lines: [String] = []
         var watchers: [Watcher] = []
+        var nextID: UInt64 = 0
     }
 
     private let state = Locked(State())
@@ -38,15 +40,35 @@ package final class LogCollector: Sendable {
         lines.filter { $0.contains(Self.mark(event)) }
     }
 
-    /// Returns as soon as a line of that event was written, at once if there is one already.
+    /// Returns as soon as a line of that event was written, at once if there is one already, or when the
+    /// task is cancelled.
     package func wait(for event: String) async {
-        await withCheckedContinuation { continuation in
-            let now = state.withLock { state -> Bool in
-                if state.lines.contains(where: { $0.contains(Self.mark(event)) }) { return true }
-                state.watchers.append(Watcher(event: event, continuation: continuation))
-                return false
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let now = state.withLock { state -> Bool in
+                    if Task.isCancelled { return true }
+                    if state.lines.contains(where: { $0.contains(Self.mark(event)) }) {
+                        return true
+                    }
+                    state.watchers.append(
+                        Watcher(id: id, event: event, continuation: continuation)
+                    )
+                    return false
+                }
+                if now { continuation.resume() }
             }
-            if now { continuation.resume() }
+        } onCancel: {
+            let watcher = state.withLock { state -> Watcher? in
+                guard let index = state.watchers.firstIndex(where: { $0.id == id }) else {
+                    return nil
+                }
+                return state.watchers.remove(at: index)
+            }
+            watcher?.continuation.resume()
         }
     }
 
