@@ -5,6 +5,7 @@ references, and check-jsonschema holds the schemas against their metaschema.
 """
 
 import copy
+import functools
 import pathlib
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def document() -> dict:
     return yaml.safe_load((CONTRACTS / "asyncapi.yaml").read_text())
 
 
+@functools.cache
 def retrieve(uri: str) -> referencing.Resource:
     contents = yaml.safe_load(pathlib.Path(uri.removeprefix("file://")).read_text())
     return referencing.Resource(contents, referencing.jsonschema.DRAFT7)
