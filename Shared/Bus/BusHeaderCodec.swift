@@ -1,7 +1,7 @@
 import Contracts
 
 /// Why a first frame is not a header that can be served.
-enum BusHeaderFault: Error, Hashable, Sendable {
+package enum BusHeaderFault: Error, Hashable, Sendable {
     /// Not a JSON object, or one without `pushbus`.
     case noHeader
     /// `pushbus` is not 1.
@@ -61,7 +61,7 @@ package enum BusHeaderCodec {
     }
 
     /// Reads a header frame; unknown fields are skipped.
-    static func read(_ frame: [UInt8]) throws(BusHeaderFault) -> BusHeader {
+    package static func read(_ frame: [UInt8]) throws(BusHeaderFault) -> BusHeader {
         guard
             frame.count <= maximumBytes,
             let fields = (try? StrictJSON(parsing: frame))?.members,

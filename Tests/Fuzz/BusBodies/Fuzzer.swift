@@ -9,7 +9,7 @@ func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 import Contracts
 import FoundationEssentials
 
-/// Replays files as every type in both forms: a regression test of what the fuzzer ever found.
+/// Replays files as every type in both forms and as a header: a regression test of what the fuzzer ever found.
 @main
 enum Fuzzer {
     static func main() throws {
@@ -23,11 +23,12 @@ enum Fuzzer {
                     BusBodies.tryOne(type, .json, [UInt8](bytes))
                     BusBodies.tryOne(type, .messagePack, [UInt8](bytes))
                 }
+                BusBodies.tryHeader([UInt8](bytes))
                 bytes.withUnsafeBytes { BusBodies.tryInput($0) }
                 inputs += 1
             }
         }
-        print("\(inputs) inputs replayed")
+        print("\(inputs) inputs replayed as \(BusBodies.types.count) types")
     }
 }
 #endif
