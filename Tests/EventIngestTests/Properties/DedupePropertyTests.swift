@@ -7,13 +7,11 @@ import Testing
 /// 10,000 cases of events that are published again: under the same source and id with the same and
 /// with other content, under others with the same content, and long after.
 @Suite struct DedupePropertyTests {
-    @Test(arguments: [StoreFactory.sqlite], 0..<20)
-    func recordsEachHappeningOnce(_ factory: StoreFactory, _ seed: UInt64) async throws {
+    @Test(arguments: PropertyPlan.all)
+    func recordsEachHappeningOnce(_ plan: PropertyPlan) async throws {
         let day = 86_400_000
         try await PropertyRun<DedupeCase>.run(
-            factory,
-            seed: seed,
-            count: 500,
+            plan,
             jumps: [1, 1000, 60_000, 1_000_000, 2 * day]
         )
     }

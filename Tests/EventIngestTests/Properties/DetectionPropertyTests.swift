@@ -8,8 +8,8 @@ import Testing
 /// 10,000 pairs of dedupe keys whose detections come late, again and in any order, while the zone of
 /// a window over one of them can be read now and then only.
 @Suite struct DetectionPropertyTests {
-    @Test(arguments: [StoreFactory.sqlite], 0..<20)
-    func admitsInTheOrderOfTheOriginals(_ factory: StoreFactory, _ seed: UInt64) async throws {
+    @Test(arguments: PropertyPlan.all)
+    func admitsInTheOrderOfTheOriginals(_ plan: PropertyPlan) async throws {
         let rule = SecurityRule(
             id: "guess",
             name: "Guessed passwords",
@@ -29,9 +29,7 @@ import Testing
             )
         )
         try await PropertyRun<DetectionCase>.run(
-            factory,
-            seed: seed,
-            count: 500,
+            plan,
             jumps: [1, 100, 5000, 60_000, 400_000],
             items: [PolicyItem(rule), PolicyItem(window)]
         )

@@ -46,6 +46,20 @@ final class PropertyPolicy: Sendable {
     }
 }
 
+/// One run of a property: on which store, from which seed, and with how many cases.
+struct PropertyPlan: Sendable, CustomTestStringConvertible {
+    let factory: StoreFactory
+    let seed: UInt64
+    let count: Int
+
+    var testDescription: String { "\(count) on \(factory.testDescription) from \(seed)" }
+
+    /// 10,000 cases on SQLite and some on PostgreSQL, whose transactions take far longer.
+    static let all =
+        (0..<20).map { Self(factory: .sqlite, seed: $0, count: 500) }
+        + [Self(factory: .postgreSQL, seed: 20, count: 40)]
+}
+
 /// Runs many cases on one store in a random order, with duplicates, crashes, restarts, jumps of the
 /// clock, watermarks, hand-offs, reports and upkeep between any two steps.
 struct PropertyRun<Case: PropertyCase> {
@@ -78,24 +92,22 @@ struct PropertyRun<Case: PropertyCase> {
         waiting = Array(cases.indices)[...]
     }
 
-    /// Opens a store, runs `count` cases to their end and checks them.
+    /// Opens a store, runs the cases to their end and checks them.
     static func run(
-        _ factory: StoreFactory,
-        seed: UInt64,
-        count: Int,
+        _ plan: PropertyPlan,
         jumps: [Int],
         items: [PolicyItem] = []
     ) async throws {
         let policy = PropertyPolicy()
         let limits = EventStoreLimits(openEvents: 1_000_000)
-        try await StoreWorld.with(factory, limits: limits, rulings: policy.rulings) { world in
+        try await StoreWorld.with(plan.factory, limits: limits, rulings: policy.rulings) { world in
             if !items.isEmpty {
                 _ = try await world.store.change(
                     PolicyChange(by: "tester", put: items),
                     by: "tester"
                 )
             }
-            var run = Self(world, policy, seed: seed, count: count, jumps: jumps)
+            var run = Self(world, policy, seed: plan.seed, count: plan.count, jumps: jumps)
             while true {
                 run.fill()
                 if run.active.isEmpty { break }
@@ -162,9 +174,25 @@ struct PropertyRun<Case: PropertyCase> {
             }
         }
         for order in admitted.orders { hand(order.event) }
+        if Int.random(in: 0..<24, using: &random) == 0 { try await resend(candidates) }
+    }
+
+    /// The process dies between the commit and its answers, and the producer sends all of it again.
+    private mutating func resend(_ candidates: [EventCandidate]) async throws {
+        try await world.crash()
+        for admission in try await world.store.admit(candidates) {
+            guard case .record = admission else { continue }
+            Issue.record("what was committed is taken for new")
+        }
     }
 
     private mutating func claim(limit: Int) async throws {
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            // The process dies when the hand-off is committed and nobody has heard of it.
+            _ = try await world.claim(limit)
+            try await world.crash()
+            return
+        }
         for event in try await world.claim(limit) { hand(event) }
     }
 

@@ -6,12 +6,10 @@ import Testing
 
 /// 10,000 task runs whose facts come in any order and more than once.
 @Suite struct TaskPropertyTests {
-    @Test(arguments: [StoreFactory.sqlite], 0..<20)
-    func makesOneSummaryOfEachRun(_ factory: StoreFactory, _ seed: UInt64) async throws {
+    @Test(arguments: PropertyPlan.all)
+    func makesOneSummaryOfEachRun(_ plan: PropertyPlan) async throws {
         try await PropertyRun<TaskCase>.run(
-            factory,
-            seed: seed,
-            count: 500,
+            plan,
             jumps: [1, 100, 5000, 16_000]
         )
     }
