@@ -25,13 +25,40 @@ import Testing
         for path in EventEndpoint.paths { #expect(page.contains("`POST \(path)`"), "\(path)") }
     }
 
-    @Test func describesEveryMediaTypeAndStatus() throws {
-        let text = try Self.lines("Shared/Contracts/openapi/events.yaml").joined(separator: "\n")
-        for type in ["cloudevents+json", "cloudevents-batch+json", "json"] {
-            #expect(text.contains("          application/\(type):\n"))
+    /// The lines of one path, up to the next.
+    private static func operation(_ path: String) throws -> [Substring] {
+        let lines = try lines("Shared/Contracts/openapi/events.yaml")
+        let rest = try #require(lines.firstIndex(of: "  \(path):")).advanced(by: 1)
+        return Array(lines[rest...].prefix { $0.hasPrefix("    ") })
+    }
+
+    @Test(arguments: EventEndpoint.paths)
+    func describesEveryStatusOfAPath(_ path: String) throws {
+        let statuses = try Self.operation(path).filter { $0.hasPrefix("        \"") }
+            .map { $0.dropFirst(9).prefix(3) }
+        let answered = ["200", "400", "401", "405", "408", "409", "413", "415", "503"]
+        #expect(statuses.map(String.init) == answered)
+    }
+
+    @Test func describesEveryMediaTypeOfAPath() throws {
+        let taken = [
+            "/v1/events": ["cloudevents+json", "cloudevents-batch+json", "json"],
+            "/v1/hooks/alertmanager": ["json"],
+        ]
+        #expect(Set(taken.keys) == Set(EventEndpoint.paths))
+        for (path, types) in taken {
+            let described = try Self.operation(path)
+                .filter { $0.hasPrefix("          application/") }
+            #expect(described.map(String.init) == types.map { "          application/\($0):" })
         }
-        for status in [200, 400, 401, 405, 408, 409, 413, 415, 503] {
-            #expect(text.contains("        \"\(status)\": {$ref:"), "\(status)")
-        }
+    }
+
+    @Test func describesTheHeadersOfBinaryMode() throws {
+        let names = try Self.lines("Shared/Contracts/openapi/events.yaml")
+            .filter { $0.hasPrefix("      name: ce-") }.map { String($0.dropFirst(12)) }
+        let attributes = [
+            "specversion", "id", "source", "type", "time", "expirytime", "traceparent",
+        ]
+        #expect(names == attributes.map { "ce-\($0)" })
     }
 }
