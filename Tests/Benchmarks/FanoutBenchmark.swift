@@ -3,8 +3,8 @@ import FoundationEssentials
 import Loop
 import Topology
 
-/// One alert to a large audience with real processes, while installations register and leave: how
-/// long until everybody has a row, and how much memory Fanout takes meanwhile.
+/// One alert to a large audience with real processes, while installations register: how long until
+/// everybody has one row, and how much memory Fanout takes meanwhile.
 ///
 /// Time ends when EventIngest has the report that the fan-out is complete; the Relay sends all the
 /// while, which is what competes for the processors in service too.
@@ -16,6 +16,9 @@ struct FanoutBenchmark: Benchmark {
     private static let newcomers = 200
     /// A page's wait between two looks at the memory.
     private static let pace = Duration.milliseconds(50)
+
+    /// What Fanout may take at most, in MiB.
+    private static let memoryLimit = 64.0
 
     private let options: BenchOptions
 
@@ -63,8 +66,30 @@ struct FanoutBenchmark: Benchmark {
         report.result("fanout.rate", value: Double(count) / seconds, unit: "rows/s")
         report.result("fanout.memory.idle", value: idle, unit: "MiB")
         report.result("fanout.memory.peak", value: peak, unit: "MiB")
+        guard peak <= Self.memoryLimit else {
+            throw BenchFailure("Fanout took \(peak) MiB; \(Self.memoryLimit) are allowed")
+        }
+        try await checkRows(of: id, count: count, in: world)
         try await world.waitUntilSettled()
         report.result("fanout.memory.after", value: try memory(in: world), unit: "MiB")
+    }
+
+    /// Delivery holds one row for each installation, whatever the reports say.
+    private func checkRows(of event: EventID, count: Int, in world: BenchWorld) async throws {
+        var installations: Set<InstallationID> = []
+        var rows = 0
+        var after: Int64?
+        repeat {
+            let page = try await world.ask(.delivery, ReceiptQuery(eventID: event, after: after))
+            rows += page.receipts.count
+            installations.formUnion(page.receipts.map(\.installationID))
+            after = page.next
+        } while after != nil
+        guard rows == count, installations.count == count else {
+            throw BenchFailure(
+                "\(rows) rows for \(installations.count) installations instead of \(count)"
+            )
+        }
     }
 
     private func memory(in world: BenchWorld) throws -> Double {
