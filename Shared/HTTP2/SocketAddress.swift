@@ -2,7 +2,7 @@ import Glibc
 import Loop
 
 /// An IPv4 or IPv6 address with a port, in the form that the socket calls take.
-struct SocketAddress: Sendable {
+package struct SocketAddress: Sendable {
     private var storage: sockaddr_storage
     private var length: socklen_t
 
@@ -48,7 +48,7 @@ struct SocketAddress: Sendable {
     }
 
     /// Looks a host up; blocks unless `numericOnly`. The text of a failure is the resolver's.
-    static func resolve(
+    package static func resolve(
         host: String,
         port: UInt16,
         numericOnly: Bool = false,
@@ -86,30 +86,4 @@ func makeStreamSocket(family: Int32) throws(SystemCallError) -> Int32 {
     var one: Int32 = 1
     setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     return socket
-}
-
-/// Looks host names up on a thread of its own, since `getaddrinfo` blocks; nothing is cached.
-package final class NameResolver: Sendable {
-    private let thread: SerialThread
-
-    /// Starts the thread; fails only when the system has no room for another one.
-    package init() throws(SystemCallError) { thread = try SerialThread(name: "resolver") }
-
-    /// Calls back on the resolver's thread.
-    func resolve(
-        host: String,
-        port: UInt16,
-        _ body: @escaping @Sendable (Result<[SocketAddress], HTTP2Closure>) -> Void
-    ) {
-        thread.execute {
-            do throws(HTTP2Closure) {
-                body(.success(try SocketAddress.resolve(host: host, port: port)))
-            } catch {
-                body(.failure(error))
-            }
-        }
-    }
-
-    /// Waits for the look-up under way and ends the thread.
-    package func stop() { thread.stop() }
 }

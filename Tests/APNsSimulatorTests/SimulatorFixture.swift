@@ -35,7 +35,7 @@ final class SimulatorFixture: Sendable {
             issuedAtSeconds: Int64(time(nil))
         ).compact
         loop = try HTTP2Loop(name: "sender")
-        resolver = try NameResolver()
+        resolver = NameResolver()
         control = try HTTPClient()
     }
 

@@ -14,7 +14,7 @@ final class ClientLoad: Sendable {
     init(_ options: BenchOptions, _ target: BenchTarget) async throws {
         self.options = options
         loop = try HTTP2Loop(name: "client")
-        resolver = try NameResolver()
+        resolver = NameResolver()
         var configuration = HTTP2ClientConfiguration(
             host: "127.0.0.1",
             port: target.port,

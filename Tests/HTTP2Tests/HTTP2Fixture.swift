@@ -69,14 +69,23 @@ final class HTTP2Fixture: Sendable {
     let server: HTTP2Server
     let port: UInt16
 
+    /// `resolving` takes the place of the name service: it gets the server's port and the name.
     init(
         certificate: String = "good",
         http2: Bool = true,
         maximumVersion: TLSContext.Version = .tls13,
-        settings: HTTP2ServerSettings = HTTP2ServerSettings()
+        settings: HTTP2ServerSettings = HTTP2ServerSettings(),
+        resolving: (@Sendable (UInt16, String) throws(HTTP2Closure) -> [SocketAddress])? = nil
     ) async throws {
         loop = try HTTP2Loop(name: "http2-test")
-        resolver = try NameResolver()
+        resolver =
+            if let resolving {
+                NameResolver { host, port in
+                    Result { () throws(HTTP2Closure) in try resolving(port, host) }
+                }
+            } else {
+                NameResolver()
+            }
         certificates = try TestCertificates.shared.get()
         var configuration = HTTP2Server.Configuration()
         configuration.settings = settings
@@ -142,5 +151,11 @@ extension HTTP2Request {
 extension HTTP2Outcome {
     var status: Int? {
         if case .response(let response) = self { response.status } else { nil }
+    }
+}
+
+extension SocketAddress {
+    static func loopback(_ port: UInt16) throws(HTTP2Closure) -> SocketAddress {
+        try SocketAddress.resolve(host: "127.0.0.1", port: port, numericOnly: true)[0]
     }
 }

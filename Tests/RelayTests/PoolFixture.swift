@@ -43,7 +43,7 @@ final class PoolFixture: Sendable {
         apns = ScriptedAPNs(script)
         serverLoop = try HTTP2Loop(name: "apns-test")
         loop = try HTTP2Loop(name: "pool-test")
-        resolver = try NameResolver()
+        resolver = NameResolver()
         var serving = HTTP2Server.Configuration()
         serving.settings = settings
         server = HTTP2Server(

@@ -34,7 +34,7 @@ final class SimulatedAPNs: Sendable {
         )
         try await simulator.start()
         loop = try HTTP2Loop(name: "pool-test")
-        resolver = try NameResolver()
+        resolver = NameResolver()
         client = try HTTPClient()
         let key = try Data(contentsOf: URL(filePath: simulator.signingKeyPath))
         pool = APNsPool(

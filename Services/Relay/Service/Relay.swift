@@ -27,7 +27,7 @@ package final class Relay: Service {
         context: ProcessContext
     ) throws {
         let loop = try HTTP2Loop(name: "apns")
-        let resolver = try NameResolver()
+        let resolver = NameResolver()
         var pools: [APNsEnvironment: APNsPool] = [:]
         for configuration in configurations {
             pools[configuration.environment] = APNsPool(

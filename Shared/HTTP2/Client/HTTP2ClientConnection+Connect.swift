@@ -42,6 +42,10 @@ extension HTTP2ClientConnection {
             if let waiter { connectWaiters.append(waiter) }
         }
         setState(.connecting)
+        connectDeadline =
+            monotonicNanoseconds().addingReportingOverflow(
+                timeout.nanosecondsClamped
+            ).partialValue
         connectTimer = loop.executor.schedule(after: timeout) { [weak self] in
             self?.close(.connectTimeout)
         }
@@ -52,7 +56,7 @@ extension HTTP2ClientConnection {
                 try SocketAddress.resolve(host: host, port: port, numericOnly: true)
             )
         } catch {
-            // Not an address literal: ask the name service, on the resolver's thread.
+            // Not an address literal: ask the name service, on a thread of the resolver's.
             resolver.resolve(host: host, port: port) { result in
                 self.loop.executor.execute { self.resolved(result) }
             }
@@ -78,6 +82,7 @@ extension HTTP2ClientConnection {
             close(.connect(lastConnectError))
             return
         }
+        limitAttempt()
         do throws(SystemCallError) {
             socket = try makeStreamSocket(family: address.family)
             let code = address.with { Glibc.connect(socket, $0, $1) }
@@ -94,7 +99,23 @@ extension HTTP2ClientConnection {
         }
     }
 
+    /// Gives an address that others wait behind its share of the time that is left: equal shares,
+    /// but no less than a quarter. The last one has all of it.
+    private func limitAttempt() {
+        attemptTimer?.cancel()
+        attemptTimer = nil
+        guard !addresses.isEmpty else { return }
+        let left = max(0, connectDeadline - monotonicNanoseconds())
+        let share = left / Int64(min(addresses.count + 1, 4))
+        attemptTimer = loop.executor.schedule(after: .nanoseconds(share)) { [weak self] in
+            guard let self, state == .connecting else { return }
+            lastConnectError = "no answer in time"
+            tryNextAddress()
+        }
+    }
+
     private func dropSocket() {
+        tls = nil
         guard socket >= 0 else { return }
         loop.epoll.unwatch(socket)
         Glibc.close(socket)
@@ -158,14 +179,20 @@ extension HTTP2ClientConnection {
             close(error)
             return
         }
-        connectTimer?.cancel()
-        connectTimer = nil
+        cancelConnectTimers()
         watch(writing: false)
         let waiters = connectWaiters
         connectWaiters = []
         setState(.ready)
         for waiter in waiters { waiter.resume(returning: nil) }
         pump(isReadable: true)
+    }
+
+    func cancelConnectTimers() {
+        connectTimer?.cancel()
+        connectTimer = nil
+        attemptTimer?.cancel()
+        attemptTimer = nil
     }
 
     /// Watches for reading and, while output is stuck, for writing.

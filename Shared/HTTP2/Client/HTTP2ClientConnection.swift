@@ -40,6 +40,10 @@ package final class HTTP2ClientConnection: @unchecked Sendable {
     var tls: TLSConnection?
     var addresses: ArraySlice<SocketAddress> = []
     var connectTimer: LoopTimer?
+    /// When `connectTimer` ends; monotonic nanoseconds.
+    var connectDeadline = Int64.max
+    /// Ends the try of one address.
+    var attemptTimer: LoopTimer?
     var lastConnectError = "no address"
     var connectWaiters: [UnsafeContinuation<HTTP2Closure?, Never>] = []
     // Running.
@@ -196,8 +200,7 @@ package final class HTTP2ClientConnection: @unchecked Sendable {
 
     func close(_ closure: HTTP2Closure) {
         if case .closed = state { return }
-        connectTimer?.cancel()
-        connectTimer = nil
+        cancelConnectTimers()
         deadlineTimer?.cancel()
         deadlineTimer = nil
         deadlineTimerAt = .max

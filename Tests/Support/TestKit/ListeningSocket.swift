@@ -6,7 +6,7 @@ package final class ListeningSocket: Sendable {
     package let port: UInt16
     package let descriptor: Int32
 
-    package init() throws {
+    package init(queue: Int32 = 8) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -15,7 +15,7 @@ package final class ListeningSocket: Sendable {
         let descriptor = descriptor
         let code = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0
+                bind(descriptor, $0, length) == 0 && listen(descriptor, queue) == 0
                     ? getsockname(descriptor, $0, &length) : -1
             }
         }
