@@ -28,6 +28,7 @@ struct PostgreSQLStoreTests {
         _ = try await store.addAccount(
             Account(id: UserID("id-\(name)"), username: name, role: .member),
             passwordHash: "hash",
+            by: nil,
             now: StoreConformanceTests.start
         )
     }

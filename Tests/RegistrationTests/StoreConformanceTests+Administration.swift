@@ -11,16 +11,25 @@ extension StoreConformanceTests {
             try await Self.register(store, alice, token: "aa01")
             let name = AccountName.username("alice")
             let before = try await store.watermark()
-            let same = try #require(try await store.changeRole(of: name, to: .member))
+            let same = try #require(
+                try await store.changeRole(of: name, to: .member, by: nil, now: Self.start)
+            )
             #expect(same == (alice.session.userID, .member))
             #expect(try await store.watermark() == before)
-            _ = try await store.changeRole(of: name, to: .admin)
+            _ = try await store.changeRole(of: name, to: .admin, by: nil, now: Self.start)
             #expect(try await store.watermark() == before + 1)
             let caller = try await store.caller(accessHash: Self.blob(1, 0), now: Self.start)
             #expect(caller?.role == .admin)
-            _ = try await store.changeRole(of: name, to: .member)
+            _ = try await store.changeRole(of: name, to: .member, by: nil, now: Self.start)
             #expect(try await store.watermark() == before + 1)
-            #expect(try await store.changeRole(of: .username("nobody"), to: .admin) == nil)
+            #expect(
+                try await store.changeRole(
+                    of: .username("nobody"),
+                    to: .admin,
+                    by: nil,
+                    now: Self.start
+                ) == nil
+            )
         }
     }
 
@@ -30,7 +39,7 @@ extension StoreConformanceTests {
             let alice = try await Self.signIn(store, "alice", tokens: 1)
             let user = alice.session.userID
             let changed = try #require(
-                try await store.changePassword(of: .id(user), hash: "new", now: Self.start)
+                try await store.changePassword(of: .id(user), hash: "new", by: nil, now: Self.start)
             )
             #expect(changed == (user, 1))
             let session = Self.session("p", tokens: 2, at: Self.start)
@@ -47,9 +56,11 @@ extension StoreConformanceTests {
             let alice = try await Self.signIn(store, "alice", tokens: 1)
             try await Self.register(store, alice, token: "aa01")
             let user = alice.session.userID
-            let gone = try #require(try await store.deleteAccount(.id(user), now: Self.start))
+            let gone = try #require(
+                try await store.deleteAccount(.id(user), by: nil, now: Self.start)
+            )
             #expect(gone == (user, 1))
-            #expect(try await store.deleteAccount(.id(user), now: Self.start) == nil)
+            #expect(try await store.deleteAccount(.id(user), by: nil, now: Self.start) == nil)
             #expect(try await store.account(.username("alice")) == nil)
             let left = try await store.accounts(after: nil, limit: 9, now: Self.start)
             #expect(left.accounts.isEmpty)

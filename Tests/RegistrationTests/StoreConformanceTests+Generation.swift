@@ -26,7 +26,13 @@ extension StoreConformanceTests {
             _ = try await Self.signIn(store, "bob", tokens: 2)
             let code = Self.blob(9, 9)
             let end = Self.start.adding(seconds: 300)
-            _ = try await store.savePairingCode(code, for: .username("bob"), expiresAt: end)
+            _ = try await store.savePairingCode(
+                code,
+                for: .username("bob"),
+                expiresAt: end,
+                by: nil,
+                now: Self.start
+            )
             try await store.saveProof(Self.blob(7, 7), of: alice, now: Self.start)
             let event = try #require(EventID("11111111-1111-4111-8111-111111111111"))
             _ = try await store.requestTest(

@@ -10,7 +10,10 @@ extension StoreConformanceTests {
             let alice = try await Self.signIn(store, "alice", tokens: 1)
             let user = alice.session.userID
             let secret = Self.blob(5, 5)
-            #expect(try await store.changeTOTP(of: .id(user), secret: secret) == user)
+            #expect(
+                try await store.changeTOTP(of: .id(user), secret: secret, by: nil, now: Self.start)
+                    == user
+            )
             #expect(try await store.account(.username("alice"))?.totpSecret == secret)
             func opens(_ step: Int64?, _ number: UInt8) async throws -> Bool {
                 let session = Self.session("p", tokens: number, at: Self.start)
@@ -23,7 +26,7 @@ extension StoreConformanceTests {
             #expect(try await !opens(6, 5))
             #expect(try await opens(8, 6))
             #expect(try await store.account(.username("alice"))?.totpLastStep == 8)
-            _ = try await store.changeTOTP(of: .id(user), secret: nil)
+            _ = try await store.changeTOTP(of: .id(user), secret: nil, by: nil, now: Self.start)
             #expect(try await !opens(9, 7))
             #expect(try await opens(nil, 8))
         }

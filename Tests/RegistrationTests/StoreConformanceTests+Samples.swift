@@ -10,7 +10,7 @@ extension StoreConformanceTests {
         tokens: UInt8
     ) async throws -> Caller {
         let account = Account(id: UserID("id-\(user)"), username: user, role: .member)
-        _ = try await store.addAccount(account, passwordHash: "hash", now: start)
+        _ = try await store.addAccount(account, passwordHash: "hash", by: nil, now: start)
         return try #require(
             try await store.openSession(
                 session("phone-\(user)", tokens: tokens, at: start),

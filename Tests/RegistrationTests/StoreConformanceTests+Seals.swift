@@ -12,7 +12,12 @@ extension StoreConformanceTests {
                 if name == "carol" { continue }
                 try await Self.register(store, caller, token: "aa0\(index)")
                 let secret = Self.blob(5, UInt8(index))
-                _ = try await store.changeTOTP(of: .username(name), secret: secret)
+                _ = try await store.changeTOTP(
+                    of: .username(name),
+                    secret: secret,
+                    by: nil,
+                    now: Self.start
+                )
             }
             var places: [SealedSecret.Place] = []
             while true {
@@ -38,7 +43,12 @@ extension StoreConformanceTests {
         try await implementation.run { store in
             let caller = try await Self.signIn(store, "alice", tokens: 1)
             try await Self.register(store, caller, token: "aa01")
-            _ = try await store.changeTOTP(of: .username("alice"), secret: Self.blob(5, 5))
+            _ = try await store.changeTOTP(
+                of: .username("alice"),
+                secret: Self.blob(5, 5),
+                by: nil,
+                now: Self.start
+            )
             let old = try await store.sealedSecrets(after: nil, limit: 9)
             #expect(old.count == 2)
             #expect(old.first?.keyID == InstallationRuleTests.registration().keyID)
@@ -46,7 +56,12 @@ extension StoreConformanceTests {
                 Resealing(old: secret, sealed: Self.blob(6, UInt8(index)))
             }
             // The account's secret changes in between.
-            _ = try await store.changeTOTP(of: .username("alice"), secret: Self.blob(5, 6))
+            _ = try await store.changeTOTP(
+                of: .username("alice"),
+                secret: Self.blob(5, 6),
+                by: nil,
+                now: Self.start
+            )
             #expect(try await store.reseal(new) == 1)
             let now = try await store.sealedSecrets(after: nil, limit: 9)
             #expect(now.map(\.sealed) == [Self.blob(6, 0), Self.blob(5, 6)])

@@ -52,10 +52,20 @@ struct StoreConformanceTests {
     func keepsAccounts(_ implementation: Implementation) async throws {
         try await implementation.run { store in
             let account = Account(id: UserID("u1"), username: "alice", role: .admin)
-            let first = try await store.addAccount(account, passwordHash: "h1", now: Self.start)
+            let first = try await store.addAccount(
+                account,
+                passwordHash: "h1",
+                by: nil,
+                now: Self.start
+            )
             #expect(first == (UserID("u1"), true))
             let other = Account(id: UserID("u2"), username: "alice", role: .member)
-            let second = try await store.addAccount(other, passwordHash: "h2", now: Self.start)
+            let second = try await store.addAccount(
+                other,
+                passwordHash: "h2",
+                by: nil,
+                now: Self.start
+            )
             #expect(second == (UserID("u1"), false))
             let stored = try #require(try await store.account(.username("alice")))
             #expect(stored.account == account)
@@ -103,10 +113,22 @@ struct StoreConformanceTests {
             let code = Self.blob(9, 9)
             let end = Self.start.adding(seconds: 300)
             #expect(
-                try await !store.savePairingCode(code, for: .username("nobody"), expiresAt: end)
+                try await !store.savePairingCode(
+                    code,
+                    for: .username("nobody"),
+                    expiresAt: end,
+                    by: nil,
+                    now: Self.start
+                )
             )
             #expect(
-                try await store.savePairingCode(code, for: .id(UserID("id-alice")), expiresAt: end)
+                try await store.savePairingCode(
+                    code,
+                    for: .id(UserID("id-alice")),
+                    expiresAt: end,
+                    by: nil,
+                    now: Self.start
+                )
             )
             let late = Self.session("late", tokens: 2, at: end)
             #expect(try await store.openSession(late, by: .pairing(code)) == nil)

@@ -11,12 +11,20 @@ package struct AccountDesk: Sendable {
         /// A peer of the bus.
         case principal(String)
         /// A signed-in account of role admin.
-        case account(UserID)
+        case account(Caller)
 
         package var description: String {
             switch self {
             case .principal(let name): "principal \(name)"
-            case .account(let id): "account \(id.text)"
+            case .account(let caller): "account \(caller.session.userID.text)"
+            }
+        }
+
+        /// Whose session has to stand for the change; an operator needs none.
+        var caller: Caller? {
+            switch self {
+            case .principal: nil
+            case .account(let caller): caller
             }
         }
     }
@@ -58,7 +66,7 @@ package struct AccountDesk: Sendable {
     }
 
     package func add(_ request: UserAdd, by who: Administrator) async throws -> UserAddAnswer {
-        let (id, added) = try await sessions.addAccount(request)
+        let (id, added) = try await sessions.addAccount(request, by: who.caller)
         if added { note("added", id, who, ["role": .string(request.role.rawValue)]) }
         return UserAddAnswer(userID: id, added: added)
     }
@@ -68,9 +76,13 @@ package struct AccountDesk: Sendable {
         to role: Role,
         by who: Administrator
     ) async throws -> UserRoleChangeAnswer? {
-        guard let (id, previous) = try await store.changeRole(of: account, to: role) else {
-            return nil
-        }
+        let changed = try await store.changeRole(
+            of: account,
+            to: role,
+            by: who.caller,
+            now: time.wall.second
+        )
+        guard let (id, previous) = changed else { return nil }
         note(
             "role",
             id,
@@ -85,7 +97,11 @@ package struct AccountDesk: Sendable {
         to password: Password,
         by who: Administrator
     ) async throws -> UserPasswordChangeAnswer? {
-        let changed = try await sessions.changePassword(of: account, to: password)
+        let changed = try await sessions.changePassword(
+            of: account,
+            to: password,
+            by: who.caller
+        )
         guard let (id, ended) = changed else { return nil }
         note("password", id, who, ["sessions_ended": .int(ended)])
         return UserPasswordChangeAnswer(userID: id, sessionsEnded: Int64(ended))
@@ -96,9 +112,12 @@ package struct AccountDesk: Sendable {
         enabled: Bool,
         by who: Administrator
     ) async throws -> UserTOTPChangeAnswer? {
-        guard let (id, uri) = try await sessions.changeTOTP(of: account, enabled: enabled) else {
-            return nil
-        }
+        let changed = try await sessions.changeTOTP(
+            of: account,
+            enabled: enabled,
+            by: who.caller
+        )
+        guard let (id, uri) = changed else { return nil }
         note("totp", id, who, ["enabled": .bool(enabled)])
         return UserTOTPChangeAnswer(userID: id, uri: uri)
     }
@@ -107,7 +126,11 @@ package struct AccountDesk: Sendable {
         _ account: AccountName,
         by who: Administrator
     ) async throws -> UserDeleteAnswer? {
-        let gone = try await store.deleteAccount(account, now: time.wall.second)
+        let gone = try await store.deleteAccount(
+            account,
+            by: who.caller,
+            now: time.wall.second
+        )
         guard let (id, ended) = gone else { return nil }
         note("deleted", id, who, ["sessions_ended": .int(ended)])
         return UserDeleteAnswer(userID: id, sessionsEnded: Int64(ended))
@@ -122,8 +145,9 @@ package struct AccountDesk: Sendable {
         guard let known = try await store.account(account)?.account else { return nil }
         let made =
             switch who {
-            case .principal: try await sessions.makePairingCode(for: .id(known.id))
-            case .account: try await sessions.makeCountedPairingCode(for: known.id)
+            case .principal: try await sessions.makePairingCode(for: .id(known.id), by: nil)
+            case .account(let caller):
+                try await sessions.makeCountedPairingCode(for: known.id, by: caller)
             }
         guard let (code, end) = made else { return nil }
         note("pairing code", known.id, who)

@@ -32,10 +32,11 @@ extension SessionDesk {
     /// no such account.
     func changeTOTP(
         of account: AccountName,
-        enabled: Bool
+        enabled: Bool,
+        by caller: Caller?
     ) async throws -> (id: UserID, uri: Password?)? {
         guard enabled else {
-            let id = try await store.changeTOTP(of: account, secret: nil)
+            let id = try await store.changeTOTP(of: account, secret: nil, by: caller, now: now)
             return id.map { ($0, nil) }
         }
         // The secret is bound to the name, which an account keeps.
@@ -44,7 +45,9 @@ extension SessionDesk {
         let id = try await vault.sealing { sealer in
             try await store.changeTOTP(
                 of: account,
-                secret: sealer.seal(secret: SecretBytes(secret), of: name)
+                secret: sealer.seal(secret: SecretBytes(secret), of: name),
+                by: caller,
+                now: now
             )
         }
         let uri = OneTimeCode.uri(secret: secret, username: name, issuer: "PushBus")

@@ -120,27 +120,35 @@ package struct SessionDesk: Sendable {
     /// A code for an account that itself or an administrator asks for over HTTP; each account gets so
     /// many in a while, whoever asks. Nil when there is no such account.
     package func makeCountedPairingCode(
-        for account: UserID
+        for account: UserID,
+        by caller: Caller
     ) async throws -> (Password, UnixSeconds)? {
         _ = try gate.enter(.issue, account: account.text, source: nil)
-        return try await makePairingCode(for: .id(account))
+        return try await makePairingCode(for: .id(account), by: caller)
     }
 
     /// Nil when there is no such account.
     package func makePairingCode(
-        for account: AccountName
+        for account: AccountName,
+        by caller: Caller?
     ) async throws -> (Password, UnixSeconds)? {
+        let now = now
         let code = secret(bytes: 20)
         let expiresAt = now.adding(seconds: lifetimes.pairingSeconds)
         let saved = try await store.savePairingCode(
             Self.hash(code),
             for: account,
-            expiresAt: expiresAt
+            expiresAt: expiresAt,
+            by: caller,
+            now: now
         )
         return saved ? (Password(code), expiresAt) : nil
     }
 
-    func addAccount(_ request: UserAdd) async throws -> (id: UserID, added: Bool) {
+    func addAccount(
+        _ request: UserAdd,
+        by caller: Caller?
+    ) async throws -> (id: UserID, added: Bool) {
         if let known = try await store.account(.username(request.username)) {
             return (known.account.id, false)
         }
@@ -150,16 +158,17 @@ package struct SessionDesk: Sendable {
             username: request.username,
             role: request.role
         )
-        return try await store.addAccount(account, passwordHash: hash, now: now)
+        return try await store.addAccount(account, passwordHash: hash, by: caller, now: now)
     }
 
     /// Nil when there is no such account.
     func changePassword(
         of account: AccountName,
-        to password: Password
+        to password: Password,
+        by caller: Caller?
     ) async throws -> (id: UserID, sessionsEnded: Int)? {
         let hash = try await passwords.hash(password)
-        return try await store.changePassword(of: account, hash: hash, now: now)
+        return try await store.changePassword(of: account, hash: hash, by: caller, now: now)
     }
 
     private func open(_ device: SignInDevice, by proof: SessionProof) async throws -> Grant? {

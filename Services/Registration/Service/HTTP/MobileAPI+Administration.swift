@@ -11,7 +11,7 @@ extension MobileAPI {
     ) async throws -> HTTPResponse {
         guard caller.role == .admin else { throw RequestProblem.administratorsOnly }
         let accounts = parts.accounts
-        let who = AccountDesk.Administrator.account(caller.session.userID)
+        let who = AccountDesk.Administrator.account(caller)
         switch route {
         case .listUsers:
             return Self.list(try await accounts.list(AccountRequest.page(request.head.query)))

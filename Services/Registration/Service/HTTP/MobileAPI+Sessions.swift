@@ -6,7 +6,10 @@ import ServiceKit
 /// What an account does with its sessions.
 extension MobileAPI {
     func issueCode(_ caller: Caller) async throws -> HTTPResponse {
-        let made = try await parts.desk.makeCountedPairingCode(for: caller.session.userID)
+        let made = try await parts.desk.makeCountedPairingCode(
+            for: caller.session.userID,
+            by: caller
+        )
         guard let (code, end) = made else { throw RequestProblem.unauthorized }
         return pairingCode(code, end)
     }

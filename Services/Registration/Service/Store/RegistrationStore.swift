@@ -8,21 +8,28 @@ package typealias RegistrationStore = AccountStore & AccountAdministration & Ses
     & StoreBackup
 
 /// Accounts and pairing codes.
+///
+/// Here and in ``AccountAdministration`` the session of `caller` has to stand when the change commits,
+/// and its account has to be an administrator then; nil is an operator, whom the bus has let in.
 package protocol AccountStore: Sendable {
     /// Adds an account unless the name is taken; says which account has the name now.
     func addAccount(
         _ account: Account,
         passwordHash: String,
+        by caller: Caller?,
         now: UnixSeconds
     ) async throws -> (id: UserID, added: Bool)
 
     func account(_ name: AccountName) async throws -> StoredAccount?
 
-    /// Keeps the hash of a pairing code; false when there is no such account.
+    /// Keeps the hash of a pairing code; false when there is no such account. Every session may ask
+    /// for one of its own account.
     func savePairingCode(
         _ hash: Blob,
         for account: AccountName,
-        expiresAt: UnixSeconds
+        expiresAt: UnixSeconds,
+        by caller: Caller?,
+        now: UnixSeconds
     ) async throws -> Bool
 }
 
@@ -38,22 +45,31 @@ package protocol AccountAdministration: Sendable {
     /// Gives an account another role; categories that it gains take a new number everywhere.
     func changeRole(
         of account: AccountName,
-        to role: Role
+        to role: Role,
+        by caller: Caller?,
+        now: UnixSeconds
     ) async throws -> (id: UserID, previous: Role)?
 
     /// Replaces the password and ends all sessions and codes of the account.
     func changePassword(
         of account: AccountName,
         hash: String,
+        by caller: Caller?,
         now: UnixSeconds
     ) async throws -> (id: UserID, sessionsEnded: Int)?
 
     /// Asks for one-time codes of a new secret at sign-in, or no more.
-    func changeTOTP(of account: AccountName, secret: Blob?) async throws -> UserID?
+    func changeTOTP(
+        of account: AccountName,
+        secret: Blob?,
+        by caller: Caller?,
+        now: UnixSeconds
+    ) async throws -> UserID?
 
     /// Deletes an account with all that it has.
     func deleteAccount(
         _ account: AccountName,
+        by caller: Caller?,
         now: UnixSeconds
     ) async throws -> (id: UserID, sessionsEnded: Int)?
 }

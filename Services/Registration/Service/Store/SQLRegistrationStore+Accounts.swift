@@ -6,9 +6,11 @@ extension SQLRegistrationStore {
     package func addAccount(
         _ account: Account,
         passwordHash: String,
+        by caller: Caller?,
         now: UnixSeconds
     ) async throws -> (id: UserID, added: Bool) {
         try await database.write { connection in
+            try Self.requireAdministrator(caller, now: now, in: connection)
             let known = try connection.first(
                 "SELECT user_id FROM accounts WHERE username = $1",
                 [.text(account.username)]
@@ -55,9 +57,16 @@ extension SQLRegistrationStore {
     package func savePairingCode(
         _ hash: Blob,
         for account: AccountName,
-        expiresAt: UnixSeconds
+        expiresAt: UnixSeconds,
+        by caller: Caller?,
+        now: UnixSeconds
     ) async throws -> Bool {
         try await database.write { connection in
+            if let caller, account == .id(caller.session.userID) {
+                try Self.requireSession(caller, now: now, in: connection)
+            } else {
+                try Self.requireAdministrator(caller, now: now, in: connection)
+            }
             let (condition, name) = Self.condition(account, place: 3)
             return try connection.execute(
                 """

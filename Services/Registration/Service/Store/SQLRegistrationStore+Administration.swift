@@ -38,9 +38,12 @@ extension SQLRegistrationStore {
 
     package func changeRole(
         of account: AccountName,
-        to role: Role
+        to role: Role,
+        by caller: Caller?,
+        now: UnixSeconds
     ) async throws -> (id: UserID, previous: Role)? {
         try await database.write(rows: 8) { connection in
+            try Self.requireAdministrator(caller, now: now, in: connection)
             guard let (id, previous) = try Self.find(account, in: connection) else { return nil }
             guard role != previous else { return (id, previous) }
             try connection.execute(
@@ -63,9 +66,11 @@ extension SQLRegistrationStore {
     package func changePassword(
         of account: AccountName,
         hash: String,
+        by caller: Caller?,
         now: UnixSeconds
     ) async throws -> (id: UserID, sessionsEnded: Int)? {
         try await database.write(rows: 8) { connection in
+            try Self.requireAdministrator(caller, now: now, in: connection)
             guard let (id, _) = try Self.find(account, in: connection) else { return nil }
             try connection.execute(
                 "UPDATE accounts SET password_hash = $1 WHERE user_id = $2",
@@ -77,9 +82,12 @@ extension SQLRegistrationStore {
 
     package func changeTOTP(
         of account: AccountName,
-        secret: Blob?
+        secret: Blob?,
+        by caller: Caller?,
+        now: UnixSeconds
     ) async throws -> UserID? {
         try await database.write { connection in
+            try Self.requireAdministrator(caller, now: now, in: connection)
             guard let (id, _) = try Self.find(account, in: connection) else { return nil }
             try connection.execute(
                 "UPDATE accounts SET totp_secret = $1, totp_last_step = 0 WHERE user_id = $2",
@@ -91,9 +99,11 @@ extension SQLRegistrationStore {
 
     package func deleteAccount(
         _ account: AccountName,
+        by caller: Caller?,
         now: UnixSeconds
     ) async throws -> (id: UserID, sessionsEnded: Int)? {
         try await database.write(rows: 8) { connection in
+            try Self.requireAdministrator(caller, now: now, in: connection)
             guard let (id, _) = try Self.find(account, in: connection) else { return nil }
             let ended = try Self.endAll(of: id, now: now, in: connection)
             for var installation in try Self.installations(of: id, in: connection) {

@@ -29,6 +29,8 @@ protocol SQLRegistrationStore: RegistrationStore {
 
 /// What a change of the caller's own installation works on.
 struct InstallationChange {
+    /// As of the transaction.
+    let caller: Caller
     var installation: Installation
     let access: Installation.Access
     var counter: BindingCounter
@@ -46,10 +48,11 @@ extension SQLRegistrationStore {
         in connection: Database.Connection,
         _ rule: (inout InstallationChange) throws -> Void
     ) throws -> SettingsView {
-        try requireSession(caller, now: now, in: connection)
+        let caller = try requireSession(caller, now: now, in: connection)
         let current = try counter(in: connection)
         let (installation, access) = try find(caller, now: now, in: connection)
         var change = InstallationChange(
+            caller: caller,
             installation: installation,
             access: access,
             counter: current
@@ -100,17 +103,34 @@ extension SQLRegistrationStore {
         )
     }
 
-    /// A session may have ended between the check of its token and this transaction.
+    /// The caller as of this transaction: since its token was looked at, the session may have ended
+    /// and the account may have got another role.
+    @discardableResult
     static func requireSession(
         _ caller: Caller,
         now: UnixSeconds,
         in connection: Database.Connection
-    ) throws {
-        let alive = try connection.first(
-            "SELECT 1 FROM sessions WHERE session_id = $1 AND expires_at > $2",
+    ) throws -> Caller {
+        let role = try connection.first(
+            """
+            SELECT a.role FROM sessions s JOIN accounts a ON a.user_id = s.user_id
+            WHERE s.session_id = $1 AND s.expires_at > $2
+            """,
             [.text(caller.session.id.text), .int(now.seconds)]
-        ) { _ in true }
-        if alive == nil { throw RequestProblem.unauthorized }
+        ) { Role(rawValue: $0.text(0)) ?? .member }
+        guard let role else { throw RequestProblem.unauthorized }
+        return Caller(session: caller.session, role: role)
+    }
+
+    /// Refuses who does not administer accounts any more; nil is an operator.
+    static func requireAdministrator(
+        _ caller: Caller?,
+        now: UnixSeconds,
+        in connection: Database.Connection
+    ) throws {
+        guard let caller else { return }
+        let current = try requireSession(caller, now: now, in: connection)
+        if current.role != .admin { throw RequestProblem.administratorsOnly }
     }
 }
 
@@ -131,7 +151,7 @@ extension SQLRegistrationStore {
             try Self.change(caller, now: now, in: connection) { change in
                 try change.installation.save(
                     update,
-                    by: caller,
+                    by: change.caller,
                     access: change.access,
                     counter: &change.counter
                 )
