@@ -18,7 +18,7 @@ import Testing
         }
         try await PropertyRun<AlertCase>.run(
             plan,
-            jumps: [1, 100, 5000, 16_000, 700_000],
+            jumps: [1, 100, 5000, 16_000, 300_000, 700_000],
             items: rules.map { PolicyItem($0) } + AlertCase.windows.map { PolicyItem($0) }
         )
     }
