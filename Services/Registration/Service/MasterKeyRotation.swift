@@ -97,8 +97,8 @@ package final class MasterKeyRotation: Service {
                 } catch {
                     if Task.isCancelled { return }
                     failures += 1
-                    log.error("master key not replaced yet", ["error": .error(error)])
                     progressBox.withLock { $0.trouble = "\(error)" }
+                    log.error("master key not replaced yet", ["error": .error(error)])
                     let delay = backoff.delay(attempt: failures, random: random)
                     try? await time.sleep(for: delay)
                 }

@@ -144,12 +144,8 @@ import Testing
             try await delivery.stop()
             hasStopped.update { $0 = true }
         }()
-        // In steps beyond the stop's grace, together short of the lease: a row whose lease has lapsed
-        // would rightly keep nothing of the attempt.
-        for _ in 0..<8 where !hasStopped.value {
-            time.advance(by: .seconds(6))
-            for _ in 0..<5_000 where !hasStopped.value { await Task.yield() }
-        }
+        await time.waitForSleeper(of: WorkerLimits().stopGrace)
+        time.advance(by: WorkerLimits().stopGrace)
         _ = try await within(.seconds(20)) { await hasStopped.wait { $0 } }
         try await stopped
         let store = try await SQLiteDeliveryStore.open(path: world.storePath, time: time)

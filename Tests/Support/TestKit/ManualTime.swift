@@ -10,7 +10,8 @@ package final class ManualTime: TimeSource {
     }
 
     private struct Watcher {
-        let count: Int
+        let id: UInt64
+        let isSatisfied: @Sendable ([MonotonicInstant]) -> Bool
         let continuation: CheckedContinuation<Void, Never>
     }
 
@@ -21,9 +22,13 @@ package final class ManualTime: TimeSource {
         var watchers: [Watcher] = []
         var nextID: UInt64 = 0
 
+        /// When those who sleep want to be woken.
+        var instants: [MonotonicInstant] { sleepers.values.map(\.instant) }
+
         mutating func takeSatisfiedWatchers() -> [Watcher] {
-            let satisfied = watchers.filter { $0.count <= sleepers.count }
-            watchers.removeAll { $0.count <= sleepers.count }
+            let instants = instants
+            let satisfied = watchers.filter { $0.isSatisfied(instants) }
+            watchers.removeAll { $0.isSatisfied(instants) }
             return satisfied
         }
     }
@@ -71,15 +76,42 @@ package final class ManualTime: TimeSource {
         state.withLock { $0.wall = instant }
     }
 
-    /// Returns once at least that many tasks sleep, so that an `advance` is sure to meet them.
+    /// Returns once at least that many tasks sleep, so that an `advance` is sure to meet them, or when
+    /// the task is cancelled.
     package func waitForSleepers(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let now = state.withLock { state -> Bool in
-                if state.sleepers.count >= count { return true }
-                state.watchers.append(Watcher(count: count, continuation: continuation))
-                return false
+        await wait { $0.count >= count }
+    }
+
+    /// Returns once a task sleeps for that long from now, or when the task is cancelled.
+    package func waitForSleeper(of duration: Duration) async {
+        let instant = monotonic + duration
+        await wait { $0.contains(instant) }
+    }
+
+    private func wait(until isSatisfied: @escaping @Sendable ([MonotonicInstant]) -> Bool) async {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let now = state.withLock { state -> Bool in
+                    if Task.isCancelled || isSatisfied(state.instants) { return true }
+                    state.watchers.append(
+                        Watcher(id: id, isSatisfied: isSatisfied, continuation: continuation)
+                    )
+                    return false
+                }
+                if now { continuation.resume() }
             }
-            if now { continuation.resume() }
+        } onCancel: {
+            let watcher = state.withLock { state -> Watcher? in
+                guard let index = state.watchers.firstIndex(where: { $0.id == id }) else {
+                    return nil
+                }
+                return state.watchers.remove(at: index)
+            }
+            watcher?.continuation.resume()
         }
     }
 
