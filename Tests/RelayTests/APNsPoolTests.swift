@@ -54,6 +54,25 @@ struct APNsPoolTests {
         await fixture.stop()
     }
 
+    @Test("As many streams as SETTINGS allow are open at once, not one more")
+    func fullHouse() async throws {
+        var settings = HTTP2ServerSettings()
+        settings.maximumConcurrentStreams = 300
+        let fixture = try await PoolFixture(settings: settings)
+        #expect(await fixture.pool.send(try fixture.push()).outcome == .accepted)
+        fixture.apns.change { push, connection in
+            guard push.index == 300 else { return }
+            #expect(connection.activeStreams == 300)
+            fixture.apns.change(ScriptedAPNs.accepting)
+            for other in fixture.apns.seen.value.dropFirst() {
+                connection.respond(other.stream, HTTP2ServerResponse(status: 200))
+            }
+        }
+        #expect(try await fixture.send(400).allSatisfy { $0.outcome == .accepted })
+        #expect(fixture.apns.opened.value == 1 && fixture.apns.seen.value.count == 401)
+        await fixture.stop()
+    }
+
     @Test("What differs with every message is not put into the header table")
     func headerTable() async throws {
         let fixture = try await PoolFixture()

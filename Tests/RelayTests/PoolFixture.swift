@@ -10,7 +10,7 @@ import TLS
 import TestKit
 
 /// A pool that talks to a scripted APNs over real TLS and HTTP/2, with clocks that stand still.
-final class PoolFixture: Sendable {
+final class PoolFixture: PoolObserver {
     let files: RelayFiles
     let apns: ScriptedAPNs
     let server: HTTP2Server
@@ -36,6 +36,8 @@ final class PoolFixture: Sendable {
         queueLimit: Int = 4_096,
         connections: Int = 1,
         pingTimeout: Duration = .seconds(2),
+        connectTimeout: Duration = .seconds(5),
+        resolver: NameResolver = NameResolver(),
         standsStill: Bool = true,
         script: @escaping ScriptedAPNs.Script = ScriptedAPNs.accepting
     ) async throws {
@@ -43,7 +45,7 @@ final class PoolFixture: Sendable {
         apns = ScriptedAPNs(script)
         serverLoop = try HTTP2Loop(name: "apns-test")
         loop = try HTTP2Loop(name: "pool-test")
-        resolver = NameResolver()
+        self.resolver = resolver
         var serving = HTTP2Server.Configuration()
         serving.settings = settings
         server = HTTP2Server(
@@ -64,6 +66,7 @@ final class PoolFixture: Sendable {
         configuration.queueLimit = queueLimit
         configuration.connections = connections
         configuration.pingTimeout = pingTimeout
+        configuration.connectTimeout = connectTimeout
         pool = APNsPool(
             configuration,
             loop: loop,
@@ -159,26 +162,6 @@ final class PoolFixture: Sendable {
                 continuation.resume(returning: used)
             }
         }
-    }
-
-    /// An alarm by its reason.
-    func alarms(_ reason: String) -> Double {
-        let name =
-            #"pushbus_relay_alarms_total{environment="sandbox",reason="\#(reason)"}"#
-        return metrics.snapshot()[name] ?? 0
-    }
-
-    /// Whether the breaker of a scope shows as open.
-    func isOpen(_ scope: String) -> Bool {
-        let name = #"pushbus_relay_breaker_open{environment="sandbox",scope="\#(scope)"}"#
-        return metrics.snapshot()[name] == 1
-    }
-
-    /// A counter by the name of an event between the pool and APNs.
-    func count(_ event: String) -> Double {
-        let name =
-            #"pushbus_relay_transport_total{environment="sandbox",event="\#(event)"}"#
-        return metrics.snapshot()[name] ?? -1
     }
 
     /// Different provider tokens on the wire.

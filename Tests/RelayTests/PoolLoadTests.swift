@@ -57,6 +57,69 @@ struct PoolLoadTests {
         #expect(fixture.apns.opened.value == 2)
         await fixture.stop()
     }
+
+    @Test("An opening that gets no answer holds up nobody")
+    func stuckOpening() async throws {
+        let hole = try BlackHole()
+        let asked = Observed(0)
+        let resolver = NameResolver { host, port in
+            asked.update { $0 += 1 }
+            return NameResolver.askSystem(host: host, port: asked.value == 1 ? port : hole.port)
+        }
+        var settings = HTTP2ServerSettings()
+        settings.maximumConcurrentStreams = 4
+        let fixture = try await PoolFixture(
+            settings: settings,
+            connections: 2,
+            connectTimeout: .seconds(30),
+            resolver: resolver
+        )
+        // More than one connection takes at a time, so a second one is wanted.
+        for _ in 0..<2 {
+            #expect(try await fixture.send(200).allSatisfy { $0.outcome == .accepted })
+            await asked.wait { $0 == 2 }
+        }
+        #expect(fixture.apns.opened.value == 1)
+        await fixture.stop()
+    }
+
+    @Test("An opening that gets no answer ends in time, and the message goes over the next one")
+    func hopelessOpening() async throws {
+        let hole = try BlackHole()
+        let asked = Observed(0)
+        let resolver = NameResolver { host, port in
+            asked.update { $0 += 1 }
+            return NameResolver.askSystem(host: host, port: asked.value == 1 ? hole.port : port)
+        }
+        let fixture = try await PoolFixture(
+            connectTimeout: .milliseconds(200),
+            resolver: resolver
+        )
+        #expect(await fixture.pool.send(try fixture.push()).outcome == .accepted)
+        #expect(asked.value == 2 && fixture.count("connect_failed") == 1)
+        await fixture.stop()
+    }
+
+    @Test("Uploads that the peer's windows hold up cost no time of the processor")
+    func stuckUploads() async throws {
+        var settings = HTTP2ServerSettings()
+        settings.streamWindowBytes = 1_000
+        let fixture = try await PoolFixture(settings: settings, deadline: .seconds(1))
+        #expect(await fixture.pool.send(try fixture.push()).outcome == .accepted)
+        await fixture.onAPNs { $0[0].pauseReading(true) }
+        let before = await fixture.loopCPU()
+        let verdicts = Observed([RelayVerdict]())
+        let pushes = try (1..<11).map { try fixture.push($0, payloadBytes: 4_000) }
+        await fixture.pool.enqueue(pushes) { known in
+            verdicts.update { $0 += known.map(\.verdict) }
+        }
+        await verdicts.wait { $0.count == 10 }
+        // A loop that spins would have had a second.
+        #expect(await fixture.loopCPU() - before < .milliseconds(300))
+        #expect(verdicts.value.allSatisfy { $0.exposure == .ambiguous })
+        #expect(await fixture.pool.send(try fixture.push()).outcome == .accepted)
+        await fixture.stop()
+    }
 }
 
 @Suite("Pool: devices that get too much", .timeLimit(.minutes(1)))

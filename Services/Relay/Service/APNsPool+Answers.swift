@@ -96,8 +96,8 @@ extension APNsPool {
         case .tokenExpired: tokenExpired(flight, verdict)
         case .providerHeld, .topicHeld:
             let wait = openBreaker(verdict.scope, reason: verdict.reason)
-            // A connection whose team or key was refused stays so.
-            if treatment == .providerHeld { retire(entry, why: nil) }
+            // A connection stays bound to its team, its key and the topics they had at its beginning.
+            retire(entry, why: nil)
             finish(flight.job, verdict.waiting(wait))
         case .serverFailed: serverFailed(flight, verdict)
         }
