@@ -45,6 +45,12 @@ struct PhoneTests {
             let away = try await world.phone("a", "status")
             #expect(away.line("status")?["account"] == .string("signed_out"))
             #expect(away.line("status")?["waiting_cleanups"] == .integer(1))
+            for choice in [["--enable", "alerts"], ["--disable"]] {
+                let nobody = try await world.finish(
+                    world.start("a", ["settings"] + choice)
+                )
+                #expect(nobody.code == 1, "\(nobody.text)")
+            }
 
             try await world.startServer()
             _ = try await world.phone("b", "login", "--pair-file", world.link(for: "alice"))

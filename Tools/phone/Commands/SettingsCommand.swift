@@ -31,6 +31,9 @@ enum SettingsCommand {
     ) { arguments in
         let language = try PhoneParts.language(arguments)
         let enable = try arguments.value("--enable").map(PhoneSettings.categories)
+        let choice =
+            enable.map { PreferenceChanges(PushPreferences(enabling: $0)) }
+            ?? (arguments.has("--disable") ? PreferenceChanges(enabled: false) : nil)
         let permission = try arguments.value("--permission", "granted or denied") { text in
             text == "not_asked" ? nil : PermissionStatus(rawValue: text)
         }
@@ -42,14 +45,12 @@ enum SettingsCommand {
         return try await PhoneParts.run { () throws(DeviceError) in
             var trouble: DeviceError?
             do throws(DeviceError) {
-                if let enable {
+                if enable != nil {
                     report.disclose(language)
                     try await device.disclosureShown()
-                    try await device.choose(
-                        PreferenceChanges(PushPreferences(enabling: enable))
-                    )
-                } else if arguments.has("--disable") {
-                    try await device.choose(PreferenceChanges(enabled: false))
+                }
+                if let choice {
+                    try await device.choose(choice)
                 } else if arguments.has("--retry") {
                     try await device.retry()
                 } else {
@@ -62,8 +63,18 @@ enum SettingsCommand {
             let status = try await device.status
             report.show(status, language)
             // A registration that is still to come is shown, and is no failed save.
-            if status.unconfirmed == nil, status.contactTrouble == nil { return ExitCode.success }
+            if status.unconfirmed == nil, status.contactTrouble == nil,
+                choice.map({ isConfirmed($0, status) }) ?? true
+            {
+                return ExitCode.success
+            }
             return trouble?.isRetriable == true ? ExitCode.unavailable : ExitCode.failure
         }
+    }
+
+    /// Whether the server has what was chosen.
+    private static func isConfirmed(_ choice: PreferenceChanges, _ status: DeviceStatus) -> Bool {
+        guard let now = status.confirmed?.preferences else { return false }
+        return choice.applied(to: now) == now
     }
 }
