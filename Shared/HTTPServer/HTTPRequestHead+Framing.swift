@@ -4,8 +4,10 @@ extension HTTPRequestHead {
     /// libmicrohttpd takes what a proxy in front may read in another way, and then one request could
     /// hide in the body of another (RFC 9112 sections 5.1, 6.1 and 11.2).
     var isFramedPlainly: Bool {
-        guard headers.fields.allSatisfy({ Self.isToken($0.name) && !Self.isFolded($0.name) })
-        else { return false }
+        let areWhole = headers.fields.allSatisfy { field in
+            Self.isToken(field.name) && !Self.isFolded(field.name) && Self.isText(field.value)
+        }
+        guard areWhole else { return false }
         let lengths = headers.all("Content-Length")
         let codings = headers.all("Transfer-Encoding")
         guard headers.all("Host").count <= 1, lengths.count + codings.count <= 1 else {
@@ -26,6 +28,12 @@ extension HTTPRequestHead {
             name.utf8.count > framing.utf8.count
                 && HTTPHeaders.same(String(name.prefix(framing.count)), framing)
         }
+    }
+
+    /// A value holds no carriage return or line feed (RFC 9110 section 5.5): another reader may begin a
+    /// field there.
+    private static func isText(_ value: String) -> Bool {
+        value.utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A }
     }
 
     /// A field name is a token (RFC 9110 section 5.6.2); a blank before the colon is none.

@@ -192,6 +192,7 @@ struct SendDoorTests {
         "Transfer-Encoding:\r\n chunked\r\nContent-Length: #\r\n",
         "Transfer-Encoding: \u{b}chunked\r\n",
         "Host: y\r\nContent-Length: #\r\n",
+        "X-Odd: a\rContent-Length: 4\r\nContent-Length: #\r\n",
     ]
 
     @Test("A request cannot hide in the body of another")
