@@ -49,7 +49,7 @@ import ZeroMQ
         let stop = StopSignal()
         var routes = BusRoutes()
         routes.answer(Echo.self) { (request, _) throws(Reject) in
-            elsewhere.runtime.loop.execute { usleep(20_000) }
+            elsewhere.runtime.loop.execute { for _ in 0..<50_000 { sched_yield() } }
             stop.trigger()
             return EchoAnswer(request.text)
         }

@@ -38,6 +38,9 @@ struct RuleTests {
                 "Shared/ZeroMQ/Good.swift": "import CZMQ\nimport Loop",
                 "Shared/Loop/Bad.swift": "import CZMQ",
                 "Shared/Contracts/Bad.swift": "import FoundationEssentials\nimport Glibc",
+                "Shared/PushBusDevice/Good.swift": "#if canImport(FoundationEssentials)\n"
+                    + "import FoundationEssentials\n#else\nimport Foundation\n#endif",
+                "Shared/PushBusDevice/Worse.swift": "import Foundation",
                 "Services/Fanout/Core/Good.swift": "import Contracts\nimport FoundationEssentials",
                 "Services/Fanout/Core/Bad.swift": "import Loop",
                 "Services/Fanout/Service/Bad.swift": "import FanoutCore\nimport DeliveryCore",
@@ -48,6 +51,7 @@ struct RuleTests {
         #expect(
             found == [
                 "Shared/Loop/Bad.swift:1", "Shared/Contracts/Bad.swift:2",
+                "Shared/PushBusDevice/Worse.swift:1",
                 "Services/Fanout/Core/Bad.swift:1", "Services/Fanout/Service/Bad.swift:2",
                 "Services/Fanout/Main/Bad.swift:2", "Tests/LoopTests/Bad.swift:2",
             ]

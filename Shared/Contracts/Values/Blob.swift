@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Bytes that travel as standard base64 in JSON and as bin in MessagePack.
 package struct Blob: Hashable, Codable, Sendable {

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Any JSON value, for the parts of a message whose shape the sender decides.
 package enum JSONValue: Hashable, Sendable {

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// An identifier whose only accepted text is a lowercase 8-4-4-4-12 UUID; `Tag` keeps kinds apart.
 package struct UUIDIdentifier<Tag>: Hashable, Comparable, Sendable, CustomStringConvertible {

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Reads and writes lowercase 8-4-4-4-12 text; Foundation goes through scanf and printf, and every
 /// message on every hop carries such identifiers.

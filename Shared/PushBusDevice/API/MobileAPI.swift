@@ -1,5 +1,10 @@
 import Contracts
+
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The mobile endpoints of one server, one method each; it remembers nothing.
 package struct MobileAPI: Sendable {

@@ -1,5 +1,10 @@
 import Contracts
+
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension UUIDIdentifier {
     /// A version 4 identifier (RFC 9562) of 16 random bytes; nil with any other number.

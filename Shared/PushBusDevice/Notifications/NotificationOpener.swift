@@ -1,5 +1,10 @@
 import Contracts
+
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Turns an APNs payload into what the phone shows; the notification service extension's decision.
 ///

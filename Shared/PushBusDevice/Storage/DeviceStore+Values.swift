@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension DeviceStore {
     /// Reads and decodes an item; damaged bytes are an error, not an absence.

@@ -1,5 +1,10 @@
 import Contracts
+
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What an alert key names: one cycle of one rule on one server.
 package struct AlertKey: Codable, Hashable, Sendable {

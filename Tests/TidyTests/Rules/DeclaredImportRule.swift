@@ -2,7 +2,7 @@
 struct DeclaredImportRule: TidyRule {
     /// Modules of the toolchain and the C library.
     static let toolchain: Set<Substring> = [
-        "FoundationEssentials", "Glibc", "Synchronization", "Dispatch", "Testing",
+        "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch", "Testing",
         "PackageDescription", "CryptoKit",
     ]
 

@@ -17,10 +17,18 @@ struct ImportFloorRule: TidyRule {
         }
     }
 
+    /// What the phone's library is made of builds on Apple's systems too, which have Foundation whole.
+    private func isForApple(_ file: SourceFile) -> Bool {
+        ["Shared/Contracts/", "Shared/PushBusDevice/"].contains { file.path.hasPrefix($0) }
+            && file.lines.contains("#if canImport(FoundationEssentials)")
+    }
+
     private func reason(_ file: SourceFile, _ module: Substring, _ tree: SourceTree) -> String? {
         let parts = file.path.split(separator: "/")
         let target = tree.target(of: file)?.name ?? ""
-        if module == "Foundation" { return "import FoundationEssentials instead of Foundation" }
+        if module == "Foundation" {
+            return isForApple(file) ? nil : "import FoundationEssentials instead of Foundation"
+        }
         if let allowed = Self.wrappers[module], !allowed.contains(target) {
             return "only \(allowed.sorted().joined(separator: " and ")) may import \(module)"
         }
