@@ -223,7 +223,10 @@ struct PoolTransportTests {
         let fixture = try await PoolFixture()
         #expect(await fixture.pool.send(try fixture.push(1)).outcome == .accepted)
         for limit in [5, 1, 1_000] as [UInt32] {
-            await fixture.onAPNs { $0[0].setMaximumConcurrentStreams(limit) }
+            await fixture.onAPNs {
+                $0[0].sendPings(50)
+                $0[0].setMaximumConcurrentStreams(limit)
+            }
             #expect(await fixture.pool.send(try fixture.push(2)).outcome == .accepted)
         }
         #expect(fixture.apns.opened.value == 1)
