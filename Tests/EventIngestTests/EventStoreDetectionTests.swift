@@ -71,6 +71,57 @@ import Testing
     }
 
     @Test(arguments: StoreFactory.all)
+    func leavesNetworksOfBothFamiliesOut(_ factory: StoreFactory) async throws {
+        try await StoreWorld.with(factory) { world in
+            let rule = SecurityRule(
+                id: "six",
+                name: "Guessed passwords",
+                type: .bruteForce,
+                dedupeWindowSeconds: 600,
+                threshold: 5,
+                excludeNetworks: ["2001:db8:1::/48"]
+            )
+            try await world.put(PolicyItem(rule))
+            let inside = detection("1", address: "2001:DB8:1:ffff::7")
+            let outside = detection("2", address: "2001:db8:2::7")
+            try await world.publish(inside, outside)
+            #expect(try await state(world, inside) == "excluded_cidr:six")
+            #expect(try await state(world, outside) == "admitted")
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
+    func obeysTheWindowOfItsOriginalTime(_ factory: StoreFactory) async throws {
+        try await StoreWorld.with(factory) { world in
+            try await world.put(PolicyItem(Self.rule), PolicyItem(EventStorePolicyTests.window))
+            world.time.advance(by: .seconds(1_900))
+            let before = detection("1", at: "2027-01-15T08:29:59Z")
+            let after = detection("2", at: "2027-01-15T08:30:00Z")
+            try await world.publish(before, after)
+            #expect(try await state(world, before) == "maintenance:move")
+            #expect(try await state(world, after) == "admitted")
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
+    func aRetriedDecisionIsThatOfTheOriginalTime(_ factory: StoreFactory) async throws {
+        // Seven hours behind: one minute to one o'clock at the original time, past it at the retry.
+        let isKnown = Locked(false)
+        let rulings = PolicyRulings { _, _ in isKnown.withLock { $0 } ? -25_200 : nil }
+        try await StoreWorld.with(factory, rulings: rulings) { world in
+            try await world.put(PolicyItem(Self.rule), PolicyItem(Self.window))
+            let event = detection("1", at: "2027-01-15T07:59:00Z")
+            try await world.publish(event)
+            #expect(try await state(world, event) == "unresolved")
+            isKnown.withLock { $0 = true }
+            world.time.advance(by: .seconds(600))
+            let resolved = try await world.store.resolve(limit: 10)
+            #expect((resolved.admitted, resolved.suppressed) == (0, 1))
+            #expect(try await state(world, event) == "maintenance:night")
+        }
+    }
+
+    @Test(arguments: StoreFactory.all)
     func leavesAccountsAndServersOut(_ factory: StoreFactory) async throws {
         try await StoreWorld.with(factory) { world in
             let rule = SecurityRule(
