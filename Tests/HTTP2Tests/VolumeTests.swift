@@ -33,6 +33,16 @@ struct VolumeTests {
         counter.stop()
     }
 
+    @Test("a server never reads more than half of a window in one go")
+    func budgetFitsTheWindow() {
+        var settings = HTTP2ServerSettings()
+        #expect(settings.readBudgetOfConnection == 32_767)
+        settings.connectionWindowBytes = 16 << 20
+        #expect(settings.readBudgetOfConnection == settings.readBudget)
+        settings.readBudget = 0
+        #expect(settings.readBudgetOfConnection == 1)
+    }
+
     @Test("tiny read budgets and windows never stall", arguments: [1, 700, 16_384])
     func tinyBudgets(budget: Int) async throws {
         var settings = HTTP2ServerSettings()

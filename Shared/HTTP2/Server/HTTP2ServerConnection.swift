@@ -229,7 +229,7 @@ package final class HTTP2ServerConnection: @unchecked Sendable {
                 tls: tls,
                 session: session.pointer,
                 counts: session.counts,
-                readBudget: max(1, settings.readBudget)
+                readBudget: settings.readBudgetOfConnection
             )
             self.session = session
         } catch {

@@ -104,4 +104,10 @@ package struct HTTP2ServerSettings: Sendable {
     package var maximumQueuedFrames = 100_000
 
     package init() {}
+
+    /// At most half of the connection's window: what opens the window again is written before the peer
+    /// has used it up, and both ends work at the same time.
+    package var readBudgetOfConnection: Int {
+        max(1, min(readBudget, Int(connectionWindowBytes) / 2))
+    }
 }
