@@ -78,14 +78,20 @@ extension APNsPool {
 
     // MARK: - Pace
 
+    /// Milliseconds between an opening and the one that replaces it: no peer makes this side shake hands
+    /// more than twenty times a second, however many answers it gives in between.
+    private static var leastDistance: Int64 { 50 }
+
     /// Sets the time of the next opening after a connection came out of use. One that was worth its
-    /// handshake is replaced without delay, and so is the first of those that were not; the more of
+    /// handshake is replaced without a further delay, and so is the first of those that were not; the more of
     /// them follow each other, the longer the wait, whether they brought a success or none.
     private func pace(after entry: PoolConnection, lane index: Int) {
         guard !entry.isPaced else { return }
         entry.isPaced = true
         if entry.wasWorthwhile(at: now) {
             lanes[index].shortLived = 0
+            let earliest = entry.openedAt + Self.leastDistance
+            lanes[index].nextOpening = max(lanes[index].nextOpening, earliest)
             return
         }
         // Several that end together are one event.
